@@ -1,0 +1,5 @@
+"""From the authors' own arrays to this library's layers and models."""
+
+from tf_relational.compat.published import KINDS, load_published
+
+__all__ = ["KINDS", "load_published"]

@@ -1,0 +1,22 @@
+"""Relational layers for Keras: entities `(batch, entities, features)` in, entities out.
+
+Importing this package imports Keras and registers every layer, so that a saved model that has some
+of them loads in a process that has imported nothing else.
+"""
+
+from tf_relational.layers.coordinates import Coordinates
+from tf_relational.layers.registry import CORES, build_core
+from tf_relational.layers.relational_attention import RelationalAttention
+from tf_relational.layers.relational_block import RelationalBlock
+from tf_relational.layers.simplicial_attention import SimplicialAttention
+from tf_relational.layers.simplicial_block import SimplicialBlock
+
+__all__ = [
+    "CORES",
+    "Coordinates",
+    "RelationalAttention",
+    "RelationalBlock",
+    "SimplicialAttention",
+    "SimplicialBlock",
+    "build_core",
+]

@@ -1,0 +1,87 @@
+"""From an experiment's configuration to the RLlib algorithm that trains it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from tf_relational.experiments.errors import UserError
+
+
+def algorithm_config(experiment: str, config: Any) -> Any:
+    """Returns the `KerasIMPALAConfig` of a Box-World experiment.
+
+    Args:
+        experiment: "bridge_boxworld" or "boxworld": the module of `rllib_configs` that holds the
+            paper's settings.
+        config: a `BoxWorldExperimentConfig`, whose fields replace them.
+    """
+    paper = importlib.import_module(f"rllib_configs.{experiment}")
+    optimizer_kwargs = {}
+    if config.optimizer.startswith("rmsprop"):
+        optimizer_kwargs = {
+            "rho": config.rmsprop_decay,
+            "momentum": config.rmsprop_momentum,
+            "epsilon": config.rmsprop_epsilon,
+        }
+    curriculum = None
+    if config.curriculum:
+        curriculum = {
+            "p0": config.curriculum_probability,
+            "p_min": config.curriculum_least_probability,
+            "span": config.curriculum_span,
+            "first_difficulty": config.curriculum_first_difficulty,
+            "window": config.curriculum_window,
+            "threshold": config.curriculum_threshold,
+            "horizon": config.curriculum_horizon,
+        }
+    return (
+        paper.config(agent=config.agent, seed=config.seed)
+        .environment(env_config=config.level_kwargs())
+        .env_runners(
+            num_env_runners=config.num_env_runners,
+            num_envs_per_env_runner=config.num_envs,
+            rollout_fragment_length=config.unroll_length,
+        )
+        .training(
+            keras_model_kwargs={"input_gain": (config.convolution_gain, config.projection_gain)},
+            train_batch_size_per_learner=config.batch_size,
+            num_minibatches=config.num_minibatches,
+            lr=config.learning_rate,
+            optimizer_name=config.optimizer,
+            optimizer_kwargs=optimizer_kwargs,
+            loss_reduction=config.loss_reduction,
+            entropy_coeff=config.entropy,
+            vf_loss_coeff=config.value_coefficient,
+            gamma=config.gamma,
+            vtrace_lambda=config.vtrace_lambda,
+            grad_clip=config.gradient_clip,
+            curriculum=curriculum,
+        )
+        .reporting(min_time_s_per_iteration=config.report_interval)
+    )
+
+
+def check_cores(config: Any) -> None:
+    """Refuses more env runners than this machine has cores, before anything is started.
+
+    Ray would wait for the missing cores without end. On a cluster (`RAY_ADDRESS` is set) the
+    cores are not known yet, and Ray's autoscaler may add some: nothing is refused.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if "RAY_ADDRESS" not in os.environ and config.num_env_runners > cores:
+        raise UserError(
+            f"num_env_runners={config.num_env_runners} needs as many cores, this machine has "
+            f"{cores}: give --num-env-runners 0 to {cores}, or set RAY_ADDRESS to a Ray cluster"
+        )
+
+
+def start_ray() -> None:
+    """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already."""
+    import ray
+
+    from tf_relational import quiet
+
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, log_to_driver=False, **quiet.ray_options())

@@ -1,0 +1,46 @@
+"""What the laptop and smoke presets of the Box-World experiments change from the paper."""
+
+MODES = {
+    "train": "tf_relational.experiments.train:main",
+    "evaluate": "tf_relational.experiments.evaluate:main",
+    "figures": "tf_relational.experiments.figures:main",
+    "export": "tf_relational.experiments.export:main",
+}
+
+LAPTOP = {
+    "horizon": 120,
+    "total_frames": 5_000_000,
+    "num_env_runners": 1,
+    "num_envs": 32,
+    "unroll_length": 20,
+    "batch_size": 640,
+    "num_minibatches": 2,
+    "learning_rate": 5e-4,
+    "optimizer": "adam",
+    "loss_reduction": "mean",
+    "entropy": 3e-3,
+    "value_coefficient": 0.25,
+    "gamma": 0.93,
+    "vtrace_lambda": 0.9,
+    "gradient_clip": 2.0,
+    "convolution_gain": 1.4,
+    "projection_gain": 3.0,
+    "curriculum": True,
+    "evaluation_interval": 250_000,
+}
+"""Learns on two cores: a horizon, dense batches, Adam and a start-state curriculum."""
+
+SMOKE = {
+    **LAPTOP,
+    "total_frames": 1_280,
+    "num_env_runners": 0,
+    "num_envs": 8,
+    "unroll_length": 10,
+    "batch_size": 80,
+    "num_minibatches": 1,
+    "checkpoint_interval": 5.0,
+    "evaluation_interval": 640,
+    "evaluation_episodes": 2,
+    "evaluation_step_limit": 10,
+}
+"""Every part runs and nothing is learned: for tests and for a first look."""

@@ -1,0 +1,167 @@
+"""`--mode evaluate`: fraction solved of a trained agent, beside policies that learned nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tf_relational.experiments import evaluation
+from tf_relational.experiments.box_world_config import EVALUATION_FIELDS
+from tf_relational.experiments.command_line import Request
+from tf_relational.experiments.errors import UserError
+from tf_relational.experiments.progress import duration, share
+from tf_relational.experiments.registry import Experiment
+from tf_relational.experiments.run_directory import (
+    RunDirectory,
+    chosen_runs,
+    config_from_json,
+    write_json,
+)
+
+POLICIES = {
+    "sampled": "agent, sampled",
+    "greedy": "agent, greedy",
+    "scripted": "scripted player (Remark B.1)",
+    "random": "uniform random",
+    "random_without_limit": "uniform random, no limit",
+}
+
+
+def main(experiment: Experiment, request: Request) -> int:
+    """Evaluates the runs that the request names and writes `evaluation.json` into each."""
+    not_allowed = sorted(set(request.overrides) - set(EVALUATION_FIELDS))
+    if not_allowed:
+        raise UserError(
+            f"an evaluation reads the run's own settings; {', '.join(not_allowed)} cannot be "
+            f"changed, {', '.join(EVALUATION_FIELDS)} can"
+        )
+    for directory in chosen_runs(request.runs, request.root, experiment.name):
+        values = directory.config | request.overrides
+        config = config_from_json(experiment.config, values, str(directory.path))
+        print(f"evaluating {directory.path}")
+        result = evaluate_run(directory, config, request.checkpoint)
+        write_json(directory.path / "evaluation.json", result)
+        print_table(result)
+        print(f"written to {directory.path / 'evaluation.json'}")
+    return 0
+
+
+def evaluate_run(directory: RunDirectory, config: Any, which: str = "best") -> dict[str, Any]:
+    """Evaluates one model of a run, sampled and greedy, and the yardsticks on the same levels.
+
+    Args:
+        directory: the run.
+        config: its configuration; the `evaluation_` fields say how many episodes and which limit.
+        which: "best", "last", a number of frames, or "all": then `"curve"` holds the sampled
+            policy of every kept model too (Figures 10, 11).
+
+    Returns:
+        A JSON object: settings, and for each policy of `POLICIES` `"fraction_solved"`, as
+        `Episodes.shares` has it, and `"episode_len_mean"`.
+    """
+    started = time.monotonic()
+    path = directory.agent_path("best" if which == "all" else which)
+    levels, natural = _levels(config)
+    model = load_agent(path)
+    limit = config.evaluation_step_limit
+    result = {
+        "checkpoint": str(path.relative_to(directory.path)),
+        "frames": directory.frames_of(path),
+        "step_limit": limit,
+        "seed": config.evaluation_seed,
+        "sampled": _play(config, levels, natural, _agent(model, config, greedy=False), limit),
+        "greedy": _play(config, levels, natural, _agent(model, config, greedy=True), limit),
+        **_yardsticks(config, levels, natural),
+    }
+    if which == "all":
+        result["curve"] = [
+            {
+                "frames": frames,
+                "sampled": _play(
+                    config, levels, natural, _agent(load_agent(file), config, greedy=False), limit
+                ),
+            }
+            for frames, file in directory.agents().items()
+        ]
+    result["seconds"] = round(time.monotonic() - started, 1)
+    return result
+
+
+def evaluate_model(model: Any, config: Any) -> dict[str, Any]:
+    """Evaluates the sampled policy of a model during training: an entry like `"sampled"` above."""
+    levels, natural = _levels(config)
+    policy = _agent(model, config, greedy=False)
+    return _play(config, levels, natural, policy, config.evaluation_step_limit)
+
+
+def load_agent(path: Path) -> Any:
+    """Loads a `.keras` agent; `UserError` when the file is not one."""
+    import keras
+
+    from tf_relational import models  # noqa: F401  registers the layers that the file names
+
+    try:
+        return keras.models.load_model(path, compile=False)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path} cannot be loaded as an agent: {error}") from error
+
+
+def print_table(result: dict[str, Any]) -> None:
+    """Prints an evaluation: a row for each policy, a column for each kind of puzzle."""
+    from rich.console import Console
+    from rich.table import Table
+
+    limit = result["step_limit"]
+    words = "without a step limit" if limit is None else f"within {limit} steps"
+    kinds = list(result["sampled"]["fraction_solved"])
+    names = {"all": "all", "None": "no bridge"}
+    table = Table(
+        title=f"fraction solved {words}, 95 % intervals ({result['checkpoint']}, "
+        f"{result['frames']:,} frames, {duration(result['seconds'])})"
+    )
+    table.add_column("puzzles")
+    table.add_column("episodes", justify="right")
+    policies = [name for name in POLICIES if name in result]
+    for name in policies:
+        table.add_column(POLICIES[name], justify="right")
+    for kind in kinds:
+        cells = [result[name]["fraction_solved"][kind] for name in policies]
+        table.add_row(
+            names.get(kind, kind),
+            str(cells[0]["episodes"]),
+            *(f"{share(c['mean'])} [{share(c['low'])}, {share(c['high'])}]" for c in cells),
+        )
+    Console(width=max(100, Console().width)).print(table, markup=False)
+
+
+def _yardsticks(config: Any, levels: Any, natural: int) -> dict[str, Any]:
+    from tf_relational.analysis.scripted_player import ScriptedPlayer
+
+    limit = config.evaluation_step_limit
+    random = evaluation.uniform_policy(config.evaluation_seed)
+    found = {
+        "scripted": _play(config, levels, natural, ScriptedPlayer(), limit),
+        "random": _play(config, levels, natural, random, limit),
+    }
+    if limit is not None:
+        found["random_without_limit"] = _play(config, levels, natural, random, None)
+    return found
+
+
+def _levels(config: Any) -> tuple[Any, int]:
+    return evaluation.fresh_levels(
+        config.level_config(), config.evaluation_episodes, config.evaluation_seed
+    )
+
+
+def _agent(model: Any, config: Any, greedy: bool) -> evaluation.Policy:
+    return evaluation.model_policy(model, greedy, config.evaluation_seed)
+
+
+def _play(config: Any, levels: Any, natural: int, policy: Any, limit: int | None) -> dict[str, Any]:
+    episodes = evaluation.play(config.level_config(), levels, natural, policy, limit)
+    return {
+        "fraction_solved": episodes.shares(),
+        "episode_len_mean": float(episodes.length[:natural].mean()),
+    }

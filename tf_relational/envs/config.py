@@ -147,5 +147,7 @@ def resolve_config(default: BoxWorldConfig, config: BoxWorldConfig | None, field
     known = {field.name for field in dataclasses.fields(BoxWorldConfig)}
     unknown = sorted(set(fields) - known)
     if unknown:
-        raise TypeError(f"unknown setting {', '.join(unknown)}; allowed: {', '.join(sorted(known))}")
+        raise TypeError(
+            f"unknown setting {', '.join(unknown)}; allowed: {', '.join(sorted(known))}"
+        )
     return dataclasses.replace(config or default, **fields)

@@ -106,15 +106,15 @@ def step(state: State, actions: np.ndarray) -> tuple[State, StepResult]:
 
     other_y = _other_gem_row(board, game, x, y, is_lock & (left == GEM))
     two_locks = other_y >= 0
-    paid, has_key = _remove(inventory, tile)
-    paid_both, has_both = _remove(paid, board[game, x, other_y])
+    paid, has_key = remove_key(inventory, tile)
+    paid_both, has_both = remove_key(paid, board[game, x, other_y])
     opens = is_lock & has_key & (~two_locks | has_both)
     takes = is_loose | opens
 
     content = np.where(opens, left, tile)
     after = np.where(opens[:, None], np.where(two_locks[:, None], paid_both, paid), inventory)
-    after = _append(after, content, takes)
-    after = _append(after, content, opens & two_locks)
+    after = append_key(after, content, takes)
+    after = append_key(after, content, opens & two_locks)
 
     board = board.copy()
     board[game[takes], x[takes], y[takes]] = EMPTY
@@ -147,7 +147,7 @@ def _other_gem_row(board, game, x, y, is_gem_lock):
     return np.where(is_gem_lock, other, -1)
 
 
-def _remove(inventory, colour):
+def remove_key(inventory, colour):
     """``inventory`` without the first copy of ``colour``, and whether there was one."""
     held = inventory == colour[:, None]
     found = held.any(axis=1)
@@ -158,10 +158,11 @@ def _remove(inventory, colour):
     return np.take_along_axis(padded, places, axis=1), found
 
 
-def _append(inventory, colour, where):
+def append_key(inventory, colour, where):
+    """``inventory`` with ``colour`` at its end in the games of the mask ``where``."""
     count = (inventory >= 0).sum(axis=1)
     if (count[where] == inventory.shape[1]).any():
-        raise ValueError(f"an inventory of {inventory.shape[1]} places has no room for one key more")
+        raise ValueError(f"an inventory of {inventory.shape[1]} places is full")
     result = inventory.copy()
     game = np.flatnonzero(where)
     result[game, count[game]] = colour[game]

@@ -151,11 +151,10 @@ def remove_key(inventory, colour):
     """``inventory`` without the first copy of ``colour``, and whether there was one."""
     held = inventory == colour[:, None]
     found = held.any(axis=1)
-    first = np.where(found, held.argmax(axis=1), inventory.shape[1])
-    padded = np.pad(inventory, ((0, 0), (0, 1)), constant_values=EMPTY)
-    places = np.arange(inventory.shape[1])
-    places = places + (places >= first[:, None])
-    return np.take_along_axis(padded, places, axis=1), found
+    shifted = np.full_like(inventory, EMPTY)
+    shifted[:, :-1] = inventory[:, 1:]
+    from_first = np.logical_or.accumulate(held, axis=1)
+    return np.where(from_first, shifted, inventory), found
 
 
 def append_key(inventory, colour, where):

@@ -83,6 +83,8 @@ class BoxWorldVectorEnv(VectorEnv):
         self._width = self.config.columns + 1
         self._neighbour = neighbours(self.config.rows, self.config.columns).ravel()
         self._first = np.arange(num_envs) * (self.config.rows * self._width)
+        self._first_colour = np.arange(num_envs) * (self.config.num_colours + 2)
+        self._inventory_column = np.arange(1, self.config.rows + 1) * self._width - 1
         self._curriculum = Curriculum()
         self._fixed: Levels | None = None
         self._pool: LevelPool | None = None
@@ -119,7 +121,8 @@ class BoxWorldVectorEnv(VectorEnv):
         if self._games is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.min() < 0 or actions.max() > 3:
+        # Or-ed bits stay within 0 to 3 exactly when every action does.
+        if actions.shape != (self.num_envs,) or not 0 <= np.bitwise_or.reduce(actions) <= 3:
             raise ValueError(f"actions are {self.num_envs} integers from 0 to 3, got {actions!r}")
         games = self._games
         target = self._neighbour.take(games.cell * 4 + actions)
@@ -227,12 +230,18 @@ class BoxWorldVectorEnv(VectorEnv):
         games.board[event] = board
         games.inventory[event] = after
         games.status[event] = tile_status(board, after, self.config.num_colours)
-        for tile in (cell, cell - 1, other, other - 1):
-            games.image[event, tile] = FLOOR
-        shown = np.arange(min(self.config.rows, after.shape[1]))
-        column = self.config.columns + shown * self._width
-        game = event[:, None]
-        games.image[game, column] = games.palette[game, after[:, shown]]
+        first = self._first[event]
+        pixels = games.image.reshape(-1, 3)
+        pixels[first + cell] = FLOOR
+        pixels[first + cell - 1] = FLOOR
+        if other is not cell:
+            pixels[first + other] = FLOOR
+            pixels[first + other - 1] = FLOOR
+        colour = after[:, : self.config.rows] + self._first_colour[event, None]
+        colour[after[:, : self.config.rows] == EMPTY] += self.config.num_colours + 2
+        pixels[first[:, None] + self._inventory_column] = games.palette.reshape(-1, 3).take(
+            colour, axis=0
+        )
 
         gem = (after == GEM).any(axis=1)
         decoy = games.decoy[event, cell] & ~gem

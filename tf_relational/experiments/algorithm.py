@@ -25,6 +25,8 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             "momentum": config.rmsprop_momentum,
             "epsilon": config.rmsprop_epsilon,
         }
+    if config.optimizer == "rmsprop_tf1":
+        optimizer_kwargs["variant"] = config.variant
     curriculum = None
     if config.curriculum:
         curriculum = {
@@ -80,8 +82,10 @@ def check_cores(config: Any) -> None:
 def start_ray() -> None:
     """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already."""
     import ray
+    import ray.rllib
 
     from tf_relational import quiet
 
+    quiet.start()
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, **quiet.ray_options())

@@ -68,6 +68,9 @@ class BoxWorldExperimentConfig:
     """Momentum of RMSProp. Table 1: 0."""
     rmsprop_epsilon: float = 0.1
     """Epsilon of RMSProp. Table 1: 0.1; Appendix E says why it is large."""
+    variant: Literal["published", "paper"] = "published"
+    """Mean square of rmsprop_tf1 at the start: published from 1, as the code ran; paper from 0, as
+    Appendix E reads."""
     loss_reduction: Literal["sum", "mean"] = "sum"
     """How the loss runs over a batch's steps. Notebook: sum (RLlib's V-trace loss)."""
     entropy: float = 5e-3

@@ -6,7 +6,7 @@ from tf_relational.experiments.command_line import Request
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.evaluate import load_agent
 from tf_relational.experiments.registry import Experiment
-from tf_relational.experiments.run_directory import chosen_runs
+from tf_relational.experiments.run_directory import RunDirectory, chosen_runs
 
 
 def main(experiment: Experiment, request: Request) -> int:
@@ -16,10 +16,18 @@ def main(experiment: Experiment, request: Request) -> int:
         raise UserError(f"an export reads the run's own settings; {names} cannot be changed")
     if request.checkpoint == "all":
         raise UserError("export writes one model: --checkpoint best, last or a number of frames")
+    for directory in chosen_runs(request.runs, request.root, experiment.name):
+        write(directory, request.checkpoint)
+    return 0
+
+
+def write(directory: RunDirectory, which: str = "best") -> None:
+    """Exports one model of a run into its `export/`; `UserError` when that exists."""
     from tf_relational.serving.export import export_agent
 
-    for directory in chosen_runs(request.runs, request.root, experiment.name):
-        model = directory.agent_path(request.checkpoint)
-        export_agent(load_agent(model), directory.path / "export")
-        print(f"{model} exported to {directory.path / 'export'}")
-    return 0
+    folder = directory.path / "export"
+    if folder.exists():
+        raise UserError(f"{folder} exists, and an export does not overwrite: remove it first")
+    model = directory.agent_path(which)
+    export_agent(load_agent(model), folder)
+    print(f"{model} exported to {folder}")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tf_relational.experiments import export, figures
 from tf_relational.experiments.algorithm import algorithm_config, check_cores, start_ray
 from tf_relational.experiments.command_line import Request
 from tf_relational.experiments.errors import UserError
@@ -249,6 +250,9 @@ class Training:
             },
         )
         print_table(evaluation)
+        figures.draw([self.directory], self.directory.path / "figures")
+        if not (self.directory.path / "export").exists():
+            export.write(self.directory)
         print(f"finished in {duration(self.wall_time)}: {self.directory.path / 'result.json'}")
 
     def _title(self) -> str:

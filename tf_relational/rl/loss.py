@@ -29,8 +29,8 @@ def impala_loss(
 
         policy_loss = - sum A log pi(a | x)
         value_loss  = 1/2 sum (v - V(x))^2
-        entropy     = sum H(pi(. | x))
-        total_loss  = policy_loss + value_coefficient value_loss - entropy_coefficient entropy
+        total_loss  = policy_loss + value_coefficient value_loss
+                      - entropy_coefficient sum H(pi(. | x))
 
     With `reduction="mean"` each sum is divided by the number of transitions. The published runs
     sum, with a value coefficient of 0.5 on the *halved* square, which makes the factor on the
@@ -45,15 +45,15 @@ def impala_loss(
         discounts: `[T, B]`, `gamma`, or 0 where the episode terminated.
         mask: `[T, B]`, 0 on rows in which a vector environment reset, or `None`.
         value_coefficient: weight of `value_loss`.
-        entropy_coefficient: weight of `entropy`; a number or a scalar tensor.
+        entropy_coefficient: weight of the entropy; a number or a scalar tensor.
         reduction: `"sum"` (published) or `"mean"`.
         clip_rho, clip_c, clip_pg_rho, lambda_: see `vtrace`.
 
     Returns:
-        A dict of scalar tensors: `total_loss`, `policy_loss`, `value_loss` and `entropy` as above
-        (so summed or averaged), and for the record `mean_entropy`, `importance_weight_mean`,
-        `importance_weight_max`, `explained_variance` (of the targets by the values) over the
-        transitions.
+        A dict of scalar tensors: `total_loss`, `policy_loss` and `value_loss` as above (so summed
+        or averaged), and for the record, over the transitions whatever the reduction, the mean
+        `entropy`, `importance_weight_mean`, `importance_weight_max` and `explained_variance` (of
+        the targets by the values).
 
     Raises:
         ValueError: for an unknown `reduction`, or shapes that do not fit (see `vtrace`).
@@ -99,8 +99,8 @@ def impala_loss(
     scale = 1.0 if reduction == "sum" else 1.0 / transitions
     policy_loss = -scale * ops.sum(mask * returns.advantages * log_probs)
     value_loss = scale * 0.5 * ops.sum(ops.square(errors))
-    entropy = scale * ops.sum(mask * entropies)
-    total_loss = policy_loss + value_coefficient * value_loss - entropy_coefficient * entropy
+    bonus = scale * ops.sum(mask * entropies)
+    total_loss = policy_loss + value_coefficient * value_loss - entropy_coefficient * bonus
 
     target_mean = ops.sum(mask * returns.targets) / transitions
     target_square = ops.sum(mask * ops.square(returns.targets - target_mean))
@@ -110,8 +110,7 @@ def impala_loss(
         "total_loss": total_loss,
         "policy_loss": policy_loss,
         "value_loss": value_loss,
-        "entropy": entropy,
-        "mean_entropy": ops.sum(mask * entropies) / transitions,
+        "entropy": ops.sum(mask * entropies) / transitions,
         "importance_weight_mean": ops.sum(returns.importance_weights) / transitions,
         "importance_weight_max": ops.max(returns.importance_weights),
         "explained_variance": 1.0 - error_square / ops.maximum(target_square, 1e-8),

@@ -128,7 +128,7 @@ class KerasIMPALALearner(Learner):
         return {**parts, "gradient_norm": norm}
 
     def _forward_unroll(self, observations):
-        shape = observations.shape
+        shape = observations.shape.as_list()
         outputs = self._model(tf.reshape(observations, [-1, *shape[2:]]), training=True)
         return {
             "logits": tf.reshape(outputs["logits"], [shape[0], shape[1], -1]),

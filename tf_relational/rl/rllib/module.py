@@ -65,13 +65,10 @@ class KerasModule(RLModule):
         )
         space = self.observation_space
         self.model(np.zeros((1, *space.shape), space.dtype))
-        # Ray adds an argument to the methods of actors; tf.function must not see it.
         self._act = tf.function(
-            self._act_eagerly,
-            jit_compile=bool(config.get("jit_compile", True)),
-            reduce_retracing=False,
-            autograph=False,
+            self._act_eagerly, jit_compile=bool(config.get("jit_compile", True)), autograph=False
         )
+        self._concrete = {}
 
     def _act_eagerly(self, observations, seed, greedy):
         outputs = self.model(observations, training=False)
@@ -100,7 +97,16 @@ class KerasModule(RLModule):
         Returns:
             Arrays `actions [B]` int32, `log_probs [B]` and `values [B]` float32.
         """
-        outputs = self._act(tf.convert_to_tensor(observations), tf.constant(seed, tf.int32), greedy)
+        key = (*np.shape(observations), bool(greedy))
+        observations = tf.convert_to_tensor(observations)
+        if key not in self._concrete:
+            # Called directly, a concrete function saves tf.function's search for it at each step.
+            self._concrete[key] = self._act.get_concrete_function(
+                tf.TensorSpec(observations.shape, observations.dtype),
+                tf.TensorSpec([2], tf.int32),
+                bool(greedy),
+            )
+        outputs = self._concrete[key](observations, tf.constant(seed, tf.int32))
         return tuple(output.numpy() for output in outputs)
 
     def _forward(self, batch, **kwargs):

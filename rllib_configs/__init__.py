@@ -1,0 +1,1 @@
+"""What to run on RLlib: one file a training run, each with a `config(...)` that returns it."""

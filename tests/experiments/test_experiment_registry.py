@@ -31,8 +31,7 @@ def test_paper_preset_is_table_1_to_the_letter(name):
         "gradient_clip": 40.0,
         "loss_reduction": "sum",
         "optimizer": "rmsprop_tf1",
-        "convolution_gain": 1.0,
-        "projection_gain": 1.0,
+        "initialization": "published",
     }
     for field, value in {**table_1, **unlisted}.items():
         assert getattr(config, field) == value, field

@@ -37,6 +37,7 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             "window": config.curriculum_window,
             "threshold": config.curriculum_threshold,
             "horizon": config.curriculum_horizon,
+            "horizon_growth": config.curriculum_horizon_growth,
         }
     return (
         paper.config(agent=config.agent, seed=config.seed)
@@ -47,7 +48,7 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             rollout_fragment_length=config.unroll_length,
         )
         .training(
-            keras_model_kwargs={"input_gain": (config.convolution_gain, config.projection_gain)},
+            keras_model_kwargs={"initialization": config.initialization},
             train_batch_size_per_learner=config.batch_size,
             num_minibatches=config.num_minibatches,
             lr=config.learning_rate,
@@ -87,5 +88,13 @@ def start_ray() -> None:
     from tf_relational import quiet
 
     quiet.start()
-    if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False, **quiet.ray_options())
+    # Ray gives its processes 30 seconds to come up, which a machine under load may not keep.
+    for attempt in range(3):
+        if ray.is_initialized():
+            return
+        try:
+            ray.init(include_dashboard=False, **quiet.ray_options())
+        except Exception as error:
+            ray.shutdown()
+            if attempt == 2:
+                raise UserError(f"Ray does not start: {error}") from error

@@ -84,10 +84,9 @@ class BoxWorldExperimentConfig:
     gradient_clip: float = 40.0
     """Largest global norm of a gradient. Notebook: 40."""
 
-    convolution_gain: float = 1.0
-    """Factor on the convolution kernels at the start. Paper: 1."""
-    projection_gain: float = 1.0
-    """Factor on the entity projection at the start. Paper: 1."""
+    initialization: Literal["published", "contrast"] = "published"
+    """First weights of the agent's convolutions and entity projection. Paper: Keras's defaults;
+    contrast is `tf_relational.models.initialization`'s."""
 
     curriculum: bool = False
     """Whether some training episodes start near their end: keys already held, the player a few
@@ -96,12 +95,14 @@ class BoxWorldExperimentConfig:
     """Share of episodes that start so at the first difficulty. No paper source."""
     curriculum_least_probability: float = 0.0
     """Share of such episodes that remains at every difficulty. No paper source."""
-    curriculum_span: int = 11
+    curriculum_span: int = 14
     """Raises of the difficulty over which that share falls to nothing. No paper source."""
     curriculum_first_difficulty: int = 1
     """Most random steps between the player and a target at the start. No paper source."""
-    curriculum_horizon: int = 20
-    """Steps after which an episode of the curriculum is cut. No paper source."""
+    curriculum_horizon: int = 6
+    """Steps after which an episode of the curriculum is cut, at difficulty 0. No paper source."""
+    curriculum_horizon_growth: int = 2
+    """Steps that each difficulty adds to that limit. No paper source."""
     curriculum_window: int = 300
     """Curriculum episodes over which success is measured. No paper source."""
     curriculum_threshold: float = 0.7
@@ -131,11 +132,12 @@ class BoxWorldExperimentConfig:
         )  # fmt: skip
         self._whole("horizon", "evaluation_step_limit", or_none=True)
         self._whole(
-            "num_env_runners", "seed", "evaluation_seed", "curriculum_first_difficulty", least=0
+            "num_env_runners", "seed", "evaluation_seed", "curriculum_first_difficulty",
+            "curriculum_horizon_growth", least=0,
         )
         self._between(
-            "learning_rate", "rmsprop_epsilon", "gradient_clip", "convolution_gain",
-            "projection_gain", "report_interval", "checkpoint_interval", open_low=True,
+            "learning_rate", "rmsprop_epsilon", "gradient_clip",
+            "report_interval", "checkpoint_interval", open_low=True,
         )  # fmt: skip
         self._between("entropy", "value_coefficient")
         self._between(

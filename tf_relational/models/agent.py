@@ -5,6 +5,7 @@ from keras import ops
 
 from tf_relational.layers.coordinates import Coordinates
 from tf_relational.layers.registry import build_core
+from tf_relational.models.initialization import view_initializers
 
 
 @keras.saving.register_keras_serializable(package="tf_relational")
@@ -26,9 +27,8 @@ class Agent(keras.Model):
         model_dim: D, at least 3.
         conv_filters: filters of the two convolutions.
         hidden_units: sizes of the dense layers.
-        input_gain: factor on the initial kernels of the convolutions and of the entity projection,
-            or a pair of one for each. 1 is the authors'. At 1 the pooled vector hardly differs
-            between states at first; (1.4, 3) gives training more to begin with.
+        initialization: "published" or "contrast", the first weights of the convolutions and of the
+            entity projection (see `tf_relational.models.initialization`).
 
     Inputs: `obs`, uint8 `[B, R, C, 3]`, R and C at least 3.
 
@@ -50,7 +50,7 @@ class Agent(keras.Model):
         model_dim=64,
         conv_filters=(12, 24),
         hidden_units=(256, 256, 256, 256),
-        input_gain=1.0,
+        initialization="published",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -59,34 +59,31 @@ class Agent(keras.Model):
         self.model_dim = model_dim
         self.conv_filters = tuple(conv_filters)
         self.hidden_units = tuple(hidden_units)
-        self.input_gain = input_gain
-        gains = input_gain if isinstance(input_gain, (list, tuple)) else (input_gain, input_gain)
-        if len(gains) != 2 or min(gains) <= 0:
-            raise ValueError(
-                f"input_gain is a positive number or a pair of them; received {input_gain!r}."
-            )
+        self.initialization = initialization
+        convolutions, projection = view_initializers(initialization)
         if len(self.conv_filters) != 2 or model_dim < 3:
             raise ValueError(
                 "conv_filters is a pair and model_dim at least 3; received "
                 f"conv_filters={conv_filters!r}, model_dim={model_dim!r}."
             )
-        conv_gain, projection_gain = gains
         layers, policy = keras.layers, self.dtype_policy
         self.convolutions = [
             layers.Conv2D(
                 filters,
                 2,
                 activation="relu",
-                kernel_initializer=scaled_glorot_uniform(conv_gain),
+                kernel_initializer=initializer,
                 dtype=policy,
                 name=f"conv{number}",
             )
-            for number, filters in enumerate(self.conv_filters, start=1)
+            for number, (filters, initializer) in enumerate(
+                zip(self.conv_filters, convolutions, strict=True), start=1
+            )
         ]
         self.entity_projection = layers.Dense(
             model_dim - 2,
             use_bias=False,
-            kernel_initializer=scaled_glorot_uniform(projection_gain),
+            kernel_initializer=projection,
             dtype=policy,
             name="entity_projection",
         )
@@ -160,14 +157,9 @@ class Agent(keras.Model):
             model_dim=self.model_dim,
             conv_filters=self.conv_filters,
             hidden_units=self.hidden_units,
-            input_gain=self.input_gain,
+            initialization=self.initialization,
         )
         return config
-
-
-def scaled_glorot_uniform(gain):
-    """Keras's default initialiser, its values multiplied by `gain`."""
-    return keras.initializers.VarianceScaling(gain**2, mode="fan_avg", distribution="uniform")
 
 
 def check_observation(shape):

@@ -18,7 +18,7 @@ class RelationalAgent(Agent):
         num_heads: heads of the attention.
         iterations: how often the Transformer block is applied.
         variant: "published" or "paper", of the attention (see `RelationalAttention`).
-        conv_filters, hidden_units, input_gain: as in `Agent`.
+        conv_filters, hidden_units, initialization: as in `Agent`.
 
     Inputs and outputs: as in `Agent`; the attention dict has `block_<i>/standard` `[B, H, N, N]`.
 
@@ -43,7 +43,7 @@ class RelationalAgent(Agent):
         variant="published",
         conv_filters=(12, 24),
         hidden_units=(256, 256, 256, 256),
-        input_gain=1.0,
+        initialization="published",
         **kwargs,
     ):
         core = build_core(
@@ -55,7 +55,7 @@ class RelationalAgent(Agent):
             name="core",
         )
         super().__init__(
-            core, num_actions, model_dim, conv_filters, hidden_units, input_gain, **kwargs
+            core, num_actions, model_dim, conv_filters, hidden_units, initialization, **kwargs
         )
 
     def get_config(self):

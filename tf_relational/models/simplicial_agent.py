@@ -22,7 +22,7 @@ class SimplicialAgent(Agent):
         iterations: how often the Transformer block is applied.
         variant: "published" or "paper", of both attentions (see `RelationalAttention` and
             `SimplicialAttention`).
-        conv_filters, hidden_units, input_gain: as in `Agent`.
+        conv_filters, hidden_units, initialization: as in `Agent`.
 
     Inputs and outputs: as in `Agent`; the attention dict has `block_<i>/standard` `[B, H, N, N]`,
     `block_<i>/virtual` `[B, H, M, N + M]` and `block_<i>/simplicial`
@@ -54,7 +54,7 @@ class SimplicialAgent(Agent):
         variant="published",
         conv_filters=(12, 24),
         hidden_units=(256, 256, 256, 256),
-        input_gain=1.0,
+        initialization="published",
         **kwargs,
     ):
         core = build_core(
@@ -69,7 +69,7 @@ class SimplicialAgent(Agent):
             name="core",
         )
         super().__init__(
-            core, num_actions, model_dim, conv_filters, hidden_units, input_gain, **kwargs
+            core, num_actions, model_dim, conv_filters, hidden_units, initialization, **kwargs
         )
 
     def get_config(self):

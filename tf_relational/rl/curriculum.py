@@ -24,7 +24,8 @@ class Curriculum:
         max_difficulty: the difficulty stays here once reached, or `None`.
         window: number of episodes looked at, at least 1.
         threshold: share of successes above which the difficulty rises, in [0, 1).
-        horizon: step limit of a curriculum episode, at least 1.
+        horizon: step limit of a curriculum episode at difficulty 0, at least 1.
+        horizon_growth: steps that each difficulty adds to that limit, at least 0.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -40,12 +41,13 @@ class Curriculum:
         self,
         p0=0.9,
         p_min=0.0,
-        span=11,
+        span=14,
         first_difficulty=1,
         max_difficulty=None,
         window=300,
         threshold=0.7,
-        horizon=20,
+        horizon=6,
+        horizon_growth=2,
     ):
         ranges = {
             "p0": (p0, 0 <= p0 <= 1, "in [0, 1]"),
@@ -60,6 +62,7 @@ class Curriculum:
             "window": (window, window >= 1, "at least 1"),
             "threshold": (threshold, 0 <= threshold < 1, "in [0, 1)"),
             "horizon": (horizon, horizon >= 1, "at least 1"),
+            "horizon_growth": (horizon_growth, horizon_growth >= 0, "at least 0"),
         }
         for name, (value, fits, allowed) in ranges.items():
             if not fits:
@@ -71,6 +74,7 @@ class Curriculum:
         self.max_difficulty = max_difficulty
         self.threshold = threshold
         self.horizon = horizon
+        self.horizon_growth = horizon_growth
         self.difficulty = first_difficulty
         self.outcomes = collections.deque(maxlen=window)
 
@@ -104,7 +108,7 @@ class Curriculum:
         return {
             "probability": self.probability,
             "difficulty": self.difficulty,
-            "horizon": self.horizon,
+            "horizon": self.horizon + self.horizon_growth * self.difficulty,
         }
 
     def get_state(self):

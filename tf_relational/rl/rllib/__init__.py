@@ -1,5 +1,13 @@
 """IMPALA on Ray RLlib with Keras on TensorFlow."""
 
+import tensorflow as tf
+
+# RLlib puts TensorFlow into its version 1 mode where it is the first to import it. So it is
+# imported here, before any module of this package imports RLlib, and put right where RLlib was
+# first.
+if not tf.executing_eagerly():
+    tf.compat.v1.enable_v2_behavior()
+
 _HOME = {
     "KerasEnvRunner": "env_runner",
     "KerasIMPALA": "algorithm",

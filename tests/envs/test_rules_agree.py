@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tf_relational.envs import BRIDGE, STANDARD
+from tf_relational.envs import BRIDGE, STANDARD, BoxWorldVectorEnv, Game, Level, Levels, Start
+from tf_relational.envs.generator import palette
 from tf_relational.envs.render import observation
-from tf_relational.envs.rules import step
-from tf_relational.envs.vector_env import BoxWorldVectorEnv
+from tf_relational.envs.rules import initial_state, step
 
 
 @pytest.mark.parametrize("config", [STANDARD, BRIDGE], ids=["standard", "bridge"])
@@ -60,3 +60,68 @@ def test_vector_env_equals_rules_over_many_random_steps(config, mode):
         counts["key"] += int((rewards == 1).sum())
         counts["truncated"] += int(truncated.sum())
     assert min(counts.values()) > 100, counts
+
+
+COLOURS = np.concatenate([[[255, 255, 255]], palette(20)]).astype(np.uint8)
+
+
+def crowded_level(rng):
+    """Many boxes and loose keys of three colours, several keys held: what no generator makes."""
+    board = np.full((9, 7), -1)
+    slots = [(x, y) for x in (1, 4, 7) for y in (0, 2, 4, 6)]
+    rng.shuffle(slots)
+    decoys = []
+    gem_x, gem_y = slots.pop()
+    locks = rng.permutation([1, 2, 3])
+    board[gem_x : gem_x + 2, gem_y] = 0, locks[0]
+    if rng.random() < 0.5:
+        other_y = gem_y + 1 if gem_y < 6 else gem_y - 1
+        board[gem_x : gem_x + 2, other_y] = 0, locks[1]
+    for x, y in slots[: rng.integers(4, 12)]:
+        board[x, y] = rng.integers(1, 4)
+        if x == 7 or rng.random() < 0.5:
+            board[x + 1, y] = rng.integers(1, 4)
+            if rng.random() < 0.1:
+                decoys.append((x + 1, y))
+    floor = np.argwhere(board < 0)
+    start = Start(
+        tuple(rng.choice(floor).tolist()), tuple(rng.integers(1, 4, rng.integers(0, 8)).tolist())
+    )
+    return Level(board, COLOURS, decoys, start=start)
+
+
+def test_all_forms_agree_on_crowded_levels():
+    rng = np.random.default_rng(5)
+    levels = Levels.stack([crowded_level(rng) for _ in range(150)])
+    config = dataclasses.replace(BRIDGE, horizon=1000)
+    envs = BoxWorldVectorEnv(len(levels), config)
+    envs.reset(seed=0, options={"levels": levels})
+    games = [Game(level) for level in levels]
+    state = initial_state(levels)
+    running = np.ones(len(levels), bool)
+    most_held = opened = 0
+    for _ in range(250):
+        actions = rng.integers(0, 4, len(levels))
+        state, result = step(state, actions)
+        images, rewards, terminated, _, infos = envs.step(actions)
+        expected = observation(state.board, levels.colours, state.position, state.inventory)
+        for index in np.flatnonzero(running):
+            game = games[index]
+            assert game.step(int(actions[index])) == result.reward[index] == rewards[index]
+            assert (game.won, game.distractor_opened) == (
+                result.won[index],
+                result.distractor_opened[index],
+            )
+            image = infos["final_obs"][index] if terminated[index] else images[index]
+            assert np.array_equal(image, expected[index])
+            assert np.array_equal(game.observation(), expected[index])
+            assert np.array_equal(game.board, state.board[index])
+            assert game.position == tuple(state.position[index].tolist())
+            held = state.inventory[index]
+            assert game.inventory == held[held >= 0].tolist()
+            most_held = max(most_held, len(game.inventory))
+            if (result.opened[index] >= 0).all():
+                assert game.opened[-1] == tuple(result.opened[index].tolist())
+                opened += 1
+        running &= ~result.terminated
+    assert most_held > 7 and opened > 300 and running.sum() < 100

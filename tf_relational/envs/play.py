@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -89,19 +90,29 @@ def _verdict(info) -> str:
     return f"{info['length']} steps are over."
 
 
-def terminal_keys(descriptor: int) -> Iterator[str]:
-    """Key names as they are typed; the terminal echoes nothing meanwhile."""
+@contextlib.contextmanager
+def key_by_key(descriptor: int) -> Iterator[None]:
+    """The terminal hands on each key at once and echoes none, until the block ends."""
     import termios
     import tty
 
     before = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor, termios.TCSANOW)
     try:
-        tty.setcbreak(descriptor)
-        while typed := os.read(descriptor, 64).decode(errors="ignore"):
-            for arrow, plain in re.findall(r"\x1b[\[O]([A-D])|([a-z])", typed):
-                yield arrow or plain
+        yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def typed_keys(descriptor: int) -> Iterator[str]:
+    """Key names as they are typed, several at a time where they come so."""
+    rest = ""
+    while typed := os.read(descriptor, 64).decode(errors="ignore"):
+        typed = rest + typed
+        # The code of an arrow may be cut in two where one reading ends.
+        rest = re.search(r"(\x1b[\[O]?)?$", typed).group()
+        for arrow, plain in re.findall(r"\x1b[\[O]([A-D])|([a-z])", typed):
+            yield arrow or plain
 
 
 def main() -> None:
@@ -124,10 +135,9 @@ def main() -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    try:
-        play(env, terminal_keys(sys.stdin.fileno()), write)
-    except KeyboardInterrupt:
-        pass
+    terminal = sys.stdin.fileno()
+    with contextlib.suppress(KeyboardInterrupt), key_by_key(terminal):
+        play(env, typed_keys(terminal), write)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ def vtrace(
         mask=mask.shape,
     )
 
-    # A reset row may hold any action, so its ratio can be infinite: mask the logarithm.
-    log_weights = mask * (target_log_probs - behaviour_log_probs)
+    # A reset row may hold anything, infinities too, so its ratio is replaced, not multiplied.
+    log_weights = ops.where(mask > 0, target_log_probs - behaviour_log_probs, 0.0)
     weights = ops.exp(log_weights)
     rho = weights if clip_rho is None else ops.minimum(weights, clip_rho)
     c = lambda_ * (weights if clip_c is None else ops.minimum(weights, clip_c))

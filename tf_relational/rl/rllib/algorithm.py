@@ -126,17 +126,18 @@ class KerasIMPALA(IMPALA):
         return _with_episode_metrics(super().evaluate(*args, **kwargs))
 
     def _run_one_training_iteration(self):
-        before, start = self._frames(), time.perf_counter()
+        before, start = self.frames(), time.perf_counter()
         result = super()._run_one_training_iteration()
         elapsed = time.perf_counter() - start
-        after = self._frames()
+        after = self.frames()
         self._throughput = {
             f"{name}_per_s": (after[name] - before[name]) / elapsed
             for name in ("sampled", "trained")
         }
         return result
 
-    def _frames(self):
+    def frames(self):
+        """Return the environment steps `sampled`, `trained` and `dropped` so far, over restores."""
         stats = self.learner_group.get_stats()
         return {
             "sampled": int(
@@ -157,7 +158,7 @@ class KerasIMPALA(IMPALA):
         results = _with_episode_metrics(results)
         if EVALUATION_RESULTS in results:
             results[EVALUATION_RESULTS] = _with_episode_metrics(results[EVALUATION_RESULTS])
-        results["frames"] = self._frames()
+        results["frames"] = self.frames()
         results["throughput"] = self._throughput
         if self.curriculum is not None:
             results["curriculum"] = {

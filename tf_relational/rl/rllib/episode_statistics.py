@@ -1,6 +1,7 @@
 """Count finished episodes of a vector environment, as sums that add up over runners."""
 
 import numpy as np
+import tree
 
 FLAGS = {"win": "solved", "bridge_opened": "bridge_opened", "distractor_opened": "distractor_opened"}
 """Booleans an environment may report at the end of an episode, and the names they are counted under."""
@@ -97,6 +98,8 @@ def episode_metrics(sums):
         >>> episode_metrics({"episodes": 4, "return": 2.0, "length": 10, "solved": 1})
         {'episode_return_mean': 0.5, 'episode_len_mean': 2.5, 'fraction_solved': 0.25}
     """
+    # RLlib reduces a sum to which an iteration added nothing to NaN.
+    sums = tree.map_structure(np.nan_to_num, sums)
     episodes = sums.get("episodes", 0)
     metrics = {
         "episode_return_mean": float(sums["return"] / episodes) if episodes else float("nan"),

@@ -14,9 +14,7 @@ def read(name, case=None):
         if case is None:
             return dict(arrays)
         prefix = f"{case}/"
-        return {
-            key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)
-        }
+        return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
 
 
 def value_and_gradients(loss, layer, inputs):
@@ -64,7 +62,6 @@ def value_and_gradients(loss, layer, inputs):
         raise NotImplementedError(f"no gradients here on {keras.backend.backend()}")
     gradients = [np.asarray(each) for each in gradients]
     by_path = {
-        variable.path: gradient
-        for variable, gradient in zip(variables, gradients, strict=False)
+        variable.path: gradient for variable, gradient in zip(variables, gradients, strict=False)
     }
     return float(value), by_path, gradients[-1] if floats else None

@@ -42,8 +42,9 @@ class Coordinates(keras.layers.Layer):
         if isinstance(size, int):
             return ops.convert_to_tensor(np.linspace(-1, 1, size), dtype=self.compute_dtype)
         steps = ops.cast(ops.arange(size), "float32")
-        return ops.cast(steps * 2 / ops.cast(ops.maximum(size - 1, 1), "float32") - 1,
-                        self.compute_dtype)
+        return ops.cast(
+            steps * 2 / ops.cast(ops.maximum(size - 1, 1), "float32") - 1, self.compute_dtype
+        )
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], input_shape[-1] + 2)

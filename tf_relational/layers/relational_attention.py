@@ -1,5 +1,7 @@
 """1-simplicial attention: the Transformer's, with virtual entities."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -9,6 +11,7 @@ from tf_relational.layers.entity_layer import (
     check_variant,
     split_virtual,
 )
+from tf_relational.ops.contraction import shared_einsum
 from tf_relational.ops.masking import mask_logits
 
 
@@ -111,48 +114,62 @@ class RelationalAttention(EntityLayer):
             without them) and the attention dict.
         """
         query, key, value = self._project(standard)
-        logits = self._logits(query, key)
-        weights = self._softmax(mask_logits(logits, mask))
-        outputs = self._join(weights, value)
+        logits = mask_logits(self._logits(query, key), mask)
+        outputs, weights = self._attend([logits], [value])
         attention = {"standard": weights}
         if virtual is None:
             return outputs, None, attention
         virtual_query, virtual_key, virtual_value = self._project(virtual)
-        to_standard = mask_logits(self._logits(virtual_query, key), mask)
-        to_virtual = mask_logits(self._logits(virtual_query, virtual_key), virtual_mask)
-        shape = ops.shape(to_standard)
-        to_virtual = ops.broadcast_to(to_virtual, (*shape[:3], ops.shape(to_virtual)[-1]))
-        weights = self._softmax(ops.concatenate([to_standard, to_virtual], axis=-1))
-        attention["virtual"] = weights
-        size = shape[-1]
-        virtual_outputs = self._join(weights[..., :size], value) + self._join(
-            weights[..., size:], virtual_value
-        )
+        logits = [
+            mask_logits(self._logits(virtual_query, key), mask),
+            mask_logits(self._logits(virtual_query, virtual_key), virtual_mask),
+        ]
+        virtual_outputs, attention["virtual"] = self._attend(logits, [value, virtual_value])
         return outputs, virtual_outputs, attention
 
     def _project(self, entities):
-        """Queries, keys and values `[B, entities, H, D / H]` each."""
+        """Queries (scaled), keys and values `[B, entities, H, D / H]` each."""
         shape = ops.shape(entities)
-        projected = ops.matmul(entities, self.qkv_weights)
-        projected = ops.reshape(
-            projected, (shape[0], shape[1], 3, self.num_heads, shape[2] // self.num_heads)
+        head = shape[2] // self.num_heads
+        # Split, not sliced: the gradient of a split is one concatenation, that of slices a sum of
+        # padded tensors, which costs XLA more than the matrix product.
+        query, key, value = (
+            ops.reshape(part, (shape[0], shape[1], self.num_heads, head))
+            for part in ops.split(ops.matmul(entities, self.qkv_weights), 3, axis=-1)
         )
-        return projected[:, :, 0], projected[:, :, 1], projected[:, :, 2]
+        if self.variant == "published":
+            query = query * head**-0.5
+        return query, key, value
 
     def _logits(self, query, key):
-        logits = ops.einsum("bnhd,bmhd->bhnm", query, key)
-        if self.variant == "published":
-            logits = logits / ops.sqrt(ops.cast(query.shape[-1], logits.dtype))
-        return logits
+        return ops.cast(shared_einsum("bnhd,bmhd->bhnm", query, key), "float32")
 
-    def _softmax(self, logits):
-        return ops.cast(ops.softmax(ops.cast(logits, "float32"), axis=-1), self.compute_dtype)
+    def _attend(self, logits, values):
+        """Softmax over keys that come in parts, and the weighted sums of their values.
 
-    def _join(self, weights, value):
-        """Weighted sums of values, heads side by side: `[B, queries, D]`."""
-        joined = ops.einsum("bhnm,bmhd->bnhd", weights, value)
-        shape = ops.shape(joined)
-        return ops.reshape(joined, (shape[0], shape[1], shape[2] * shape[3]))
+        The division by the softmax's denominator is left to the end: it is then of the outputs,
+        which are smaller than the weights, and so are the reductions of its gradient.
+
+        Args:
+            logits: list of `[B, H, queries, keys]`.
+            values: list of `[B, keys, H, D / H]`, for the same keys.
+
+        Returns:
+            Outputs `[B, queries, D]` and weights `[B, H, queries, all keys]`.
+        """
+        highest = [ops.max(part, axis=-1, keepdims=True) for part in logits]
+        highest = ops.stop_gradient(functools.reduce(ops.maximum, highest))
+        powers = [ops.exp(part - highest) for part in logits]
+        total = sum(ops.sum(part, axis=-1, keepdims=True) for part in powers)
+        sums = sum(
+            shared_einsum("bhnm,bmhd->bnhd", ops.cast(part, self.compute_dtype), value)
+            for part, value in zip(powers, values, strict=True)
+        )
+        outputs = sums / ops.cast(ops.transpose(total, (0, 2, 1, 3)), self.compute_dtype)
+        shape = ops.shape(outputs)
+        outputs = ops.reshape(outputs, (shape[0], shape[1], shape[2] * shape[3]))
+        joined = powers[0] if len(powers) == 1 else ops.concatenate(powers, axis=-1)
+        return outputs, ops.cast(joined / total, self.compute_dtype)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)

@@ -93,7 +93,5 @@ class RelationalBlock(EntityLayer):
 
     def get_config(self):
         config = super().get_config()
-        config.update(
-            num_heads=self.num_heads, iterations=self.iterations, variant=self.variant
-        )
+        config.update(num_heads=self.num_heads, iterations=self.iterations, variant=self.variant)
         return config

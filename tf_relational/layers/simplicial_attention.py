@@ -9,6 +9,7 @@ from tf_relational.layers.entity_layer import (
     check_variant,
     split_virtual,
 )
+from tf_relational.ops.contraction import shared_einsum
 from tf_relational.ops.masking import mask_logits
 from tf_relational.ops.scalar_product import triple_product
 
@@ -134,47 +135,79 @@ class SimplicialAttention(EntityLayer):
         size = self.simplicial_dim
         paired, pair_mask = (standard, mask) if virtual is None else (virtual, virtual_mask)
         query = self._heads(ops.matmul(standard, self.qkkv_weights[:, :size]))
-        keys_and_value = ops.matmul(paired, self.qkkv_weights[:, size:])
-        key1, key2, value = (
-            self._heads(part) for part in ops.split(keys_and_value, 3, axis=-1)
-        )
+        key1, key2, value = self._keys_and_values(paired)
         logits = mask_logits(self._logits(query, key1, key2), pair_mask, axes=(-2, -1))
-        weights = self._softmax(logits)
-        messages = self._products(value)
-        outputs = ops.einsum("bhnjk,bjkhq->bnhq", weights, messages)
-        shape = ops.shape(standard)
-        outputs = ops.reshape(outputs, (shape[0], shape[1], size))
-        virtual_outputs = None if virtual is None else keys_and_value[..., 2 * size :]
+        every_logit = logits
+        if self.variant == "paper" and virtual is not None:
+            every_logit = self._logits_of_all(query, standard, virtual, mask, virtual_mask)
+        weights = self._softmax(logits, every_logit)
+        outputs = self._side_by_side(
+            shared_einsum("bhnjk,bjkhq->bnhq", weights, self._products(value))
+        )
+        virtual_outputs = None if virtual is None else self._side_by_side(value)
         return outputs, virtual_outputs, {"simplicial": weights}
 
+    def _keys_and_values(self, entities):
+        projected = ops.matmul(entities, self.qkkv_weights[:, self.simplicial_dim :])
+        # Split, not sliced: see RelationalAttention.
+        return [self._heads(part) for part in ops.split(projected, 3, axis=-1)]
+
     def _heads(self, projected):
-        """`[B, entities, H, S / H]`, in float32 at least: the logits are of degree three."""
+        """`[B, entities, S]` as `[B, entities, H, S / H]`."""
         shape = ops.shape(projected)
         return ops.reshape(projected, (shape[0], shape[1], self.num_heads, self.head_dim))
 
+    def _side_by_side(self, heads):
+        """`[B, entities, H, S / H]` as `[B, entities, S]`."""
+        shape = ops.shape(heads)
+        return ops.reshape(heads, (shape[0], shape[1], self.simplicial_dim))
+
     def _logits(self, query, key1, key2):
         """The triple products `[B, H, N, M, M]`."""
+        # Products of three vectors and their squares leave the range of half precision.
         query, key1, key2 = (ops.cast(part, "float32") for part in (query, key1, key2))
-        query_key1 = ops.einsum("bnhd,bjhd->bhnj", query, key1)[..., :, None]
-        query_key2 = ops.einsum("bnhd,bkhd->bhnk", query, key2)[..., None, :]
+        query_key1 = shared_einsum("bnhd,bjhd->bhnj", query, key1)[..., :, None]
+        query_key2 = shared_einsum("bnhd,bkhd->bhnk", query, key2)[..., None, :]
         key1_key2 = ops.einsum("bjhd,bkhd->bhjk", key1, key2)[:, :, None]
-        query_query = ops.einsum("bnhd,bnhd->bhn", query, query)[..., None, None]
-        key1_key1 = ops.einsum("bjhd,bjhd->bhj", key1, key1)[:, :, None, :, None]
-        key2_key2 = ops.einsum("bkhd,bkhd->bhk", key2, key2)[:, :, None, None, :]
+        query_query, key1_key1, key2_key2 = (
+            ops.transpose(ops.sum(ops.square(part), axis=-1), (0, 2, 1))
+            for part in (query, key1, key2)
+        )
         return triple_product(
-            query_key1, key1_key2, query_key2, query_query, key1_key1, key2_key2
+            query_key1,
+            key1_key2,
+            query_key2,
+            query_query[..., None, None],
+            key1_key1[:, :, None, :, None],
+            key2_key2[:, :, None, None, :],
         )
 
-    def _softmax(self, logits):
-        shape = ops.shape(logits)
-        flat = ops.reshape(logits, (*shape[:3], shape[3] * shape[4]))
-        return ops.cast(ops.reshape(ops.softmax(flat, axis=-1), shape), self.compute_dtype)
+    def _logits_of_all(self, query, standard, virtual, mask, virtual_mask):
+        """The triple products with all entities' keys, `[B, H, N, N + M, N + M]`."""
+        batch, count = ops.shape(standard)[0], ops.shape(virtual)[1]
+        virtual = ops.broadcast_to(virtual, (batch, count, ops.shape(virtual)[2]))
+        key1, key2, _ = self._keys_and_values(ops.concatenate([standard, virtual], axis=1))
+        if mask is not None or virtual_mask is not None:
+            if mask is None:
+                mask = ops.ones((batch, ops.shape(standard)[1]), "bool")
+            if virtual_mask is None:
+                virtual_mask = ops.ones((batch, count), "bool")
+            mask = ops.concatenate([mask, virtual_mask], axis=1)
+        return mask_logits(self._logits(query, key1, key2), mask, axes=(-2, -1))
+
+    def _softmax(self, logits, every_logit):
+        """Exponentials of `logits` over the sum of those of `every_logit`, by query."""
+        highest = ops.stop_gradient(ops.max(every_logit, axis=(-2, -1), keepdims=True))
+        total = ops.sum(ops.exp(every_logit - highest), axis=(-2, -1), keepdims=True)
+        return ops.cast(ops.exp(logits - highest) / total, self.compute_dtype)
 
     def _products(self, value):
         """`B(u_j (x) u_k)` for all pairs: `[B, M, M, H, S / H]`."""
         kernel = ops.reshape(self.B_weight, (self.num_heads, *[self.head_dim] * 3))
-        halves = ops.einsum("bkhs,hqrs->bkhqr", value, kernel)
-        return ops.einsum("bjhr,bkhqr->bjkhq", value, halves)
+        # The order of indices is that in which both are matrix products without a transposed copy
+        # of `halves`, the largest tensor here.
+        halves = ops.einsum("bkhs,hqrs->bkhrq", value, kernel)
+        return ops.einsum("bjhr,bkhrq->bjkhq", value, halves)
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.simplicial_dim)

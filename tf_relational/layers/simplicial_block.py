@@ -124,11 +124,8 @@ class SimplicialBlock(EntityLayer):
             layer.build((*input_shape[:-1], self.simplicial_dim))
 
     def call(self, entities, mask=None, return_attention=False):
-        batch = ops.shape(entities)[0]
-        virtual = ops.broadcast_to(
-            ops.convert_to_tensor(self.virtual_entities)[None],
-            (batch, self.num_virtual, entities.shape[-1]),
-        )
+        # A batch of 1: until they have read from the board they are the same in every example.
+        virtual = ops.convert_to_tensor(self.virtual_entities)[None]
         attention = {}
         for iteration in range(self.iterations):
             normed = self.norms_in[iteration](entities), self.norms_in[iteration](virtual)
@@ -144,6 +141,7 @@ class SimplicialBlock(EntityLayer):
 
     def _update(self, iteration, entities, attended, simplicial):
         normed = self.norms_simplicial[iteration](simplicial)
+        normed = ops.broadcast_to(normed, (*ops.shape(attended)[:2], self.simplicial_dim))
         joined = ops.concatenate([attended, normed], axis=-1)
         update = self.dense2(self.dense1(joined))
         return self.norms_out[iteration](entities + update)

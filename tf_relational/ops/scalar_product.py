@@ -102,7 +102,6 @@ def _dot(a, b):
     return ops.sum(a * b, axis=-1)
 
 
-
 def _determinant_without_diagonal(gram, size):
     """The determinant of a matrix of tensors less the product of its diagonal.
 
@@ -130,7 +129,7 @@ def _determinant_without_diagonal(gram, size):
             yield (-1) ** place * gram[row, column] * minor(rest)
 
     def without_diagonal(first):
-        """The same for the last rows and columns from `first` on, without the diagonal's product."""
+        """The same for the rows and columns from `first` on."""
         columns = tuple(range(first, size))
         if len(columns) == 1:
             return 0.0

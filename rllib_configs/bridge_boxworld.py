@@ -24,8 +24,9 @@ def config(agent="simplicial", seed=None, num_env_runners=63, variant="published
         agent: `"simplicial"` or `"relational"`, or a callable (see `KerasIMPALAConfig`).
         seed: of the weights, the levels and the actions; None for a new one each time.
         num_env_runners: processes that act. Notebook: 63.
-        variant: `"published"` for RMSProp as TensorFlow 1 ran it, `"paper"` for the text of
-            Appendix E (see `tf_relational.rl.optimizers.TF1RMSProp`).
+        variant: `"published"` for the agents and RMSProp as the authors' code has them, `"paper"`
+            for the text of Equations 4 and 18 and Appendix E (`docs/fidelity.md`, rows L1, L3 and
+            L5). A callable agent has to know its own.
 
     Returns:
         A `KerasIMPALAConfig` (an RLlib `IMPALAConfig`), to be changed by RLlib's own methods.
@@ -48,6 +49,7 @@ def box_world_config(env, agent, seed, num_env_runners, variant):
         .learners(num_learners=0)  # notebook: the learner in the driver's process
         .training(
             keras_model=agent,
+            keras_model_kwargs={"variant": variant} if isinstance(agent, str) else {},
             train_batch_size_per_learner=1280,  # Table 1, batch size: 32 unrolls
             num_minibatches=1,  # notebook
             gamma=0.99,  # Table 1, discount factor

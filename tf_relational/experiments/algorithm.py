@@ -48,7 +48,10 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             rollout_fragment_length=config.unroll_length,
         )
         .training(
-            keras_model_kwargs={"initialization": config.initialization},
+            keras_model_kwargs={
+                "initialization": config.initialization,
+                "variant": config.variant,
+            },
             train_batch_size_per_learner=config.batch_size,
             num_minibatches=config.num_minibatches,
             lr=config.learning_rate,

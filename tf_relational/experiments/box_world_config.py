@@ -69,8 +69,9 @@ class BoxWorldExperimentConfig:
     rmsprop_epsilon: float = 0.1
     """Epsilon of RMSProp. Table 1: 0.1; Appendix E says why it is large."""
     variant: Literal["published", "paper"] = "published"
-    """Mean square of rmsprop_tf1 at the start: published from 1, as the code ran; paper from 0, as
-    Appendix E reads."""
+    """Whether the authors' code or their text holds where they differ: the scale of the attention
+    (Equation 4), the sum over pairs (Equation 18) and the first mean square of rmsprop_tf1
+    (Appendix E); `docs/fidelity.md`, rows L1, L3, L5."""
     loss_reduction: Literal["sum", "mean"] = "sum"
     """How the loss runs over a batch's steps. Notebook: sum (RLlib's V-trace loss)."""
     entropy: float = 5e-3

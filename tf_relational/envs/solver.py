@@ -43,7 +43,7 @@ def solve(game: Level | State) -> Solution | None:
     >>> board = np.full((6, 3), -1)
     >>> board[1, 1], board[2, 1], board[4, 1] = 0, 1, 1
     >>> len(solve(Level(board, np.zeros((2, 3), np.uint8))))
-    10
+    7
     """
     if isinstance(game, Level):
         held = game.start.inventory

@@ -93,18 +93,33 @@ def play(policy: Policy, levels: Levels, step_limit: int | None) -> Outcomes:
 
 def record(policy: Policy, level: Level, step_limit: int | None) -> Episode:
     """Plays one level and keeps everything."""
-    observations, actions, rewards = [], [], []
-    outcome = "step limit reached"
-    last = _observe(initial_state(Levels.stack([level])), level.colours[None])
-    for _, seen, action, result, after in _steps(policy, Levels.stack([level]), step_limit):
-        observations.append(seen[0])
-        actions.append(int(action[0]))
-        rewards.append(result.reward[0])
-        last = _observe(after, level.colours[None])
-        if result.terminated[0]:
-            outcome = "solved" if result.won[0] else "bridge or distractor opened"
-    observations = np.stack([*observations, last[0]])
-    return Episode(level, observations, np.array(actions, np.int64), np.array(rewards), outcome)
+    return record_all(policy, Levels.stack([level]), step_limit)[0]
+
+
+def record_all(policy: Policy, levels: Levels, step_limit: int | None) -> list[Episode]:
+    """Plays each level once, all of them together, and keeps everything."""
+    first = _observe(initial_state(levels), levels.colours)
+    seen = [[observation] for observation in first]
+    actions, rewards = ([[] for _ in range(len(levels))] for _ in range(2))
+    outcomes = ["step limit reached"] * len(levels)
+    for games, _, chosen, result, state in _steps(policy, levels, step_limit):
+        after = _observe(state, levels.colours[games])
+        for row, game in enumerate(games):
+            seen[game].append(after[row])
+            actions[game].append(int(chosen[row]))
+            rewards[game].append(result.reward[row])
+            if result.terminated[row]:
+                outcomes[game] = "solved" if result.won[row] else "bridge or distractor opened"
+    return [
+        Episode(
+            levels[game],
+            np.stack(seen[game]),
+            np.array(actions[game], np.int64),
+            np.array(rewards[game], np.float32),
+            outcomes[game],
+        )
+        for game in range(len(levels))
+    ]
 
 
 def _steps(policy, levels, step_limit) -> Iterator[tuple]:

@@ -1,0 +1,201 @@
+"""All figures that run directories allow, in one call."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tf_relational.analysis.attention import attention_of
+from tf_relational.analysis.attention_figures import (
+    draw_simplicial_attention,
+    draw_standard_attention,
+)
+from tf_relational.analysis.curves import draw_mean_curves, draw_single_curves, draw_type_curves
+from tf_relational.analysis.episode import Episode, agent_policy, record_all
+from tf_relational.analysis.gif import episode_gif
+from tf_relational.analysis.runs import Run, group_by_agent, read_run, time_scales
+from tf_relational.envs import BRIDGE, STANDARD, BoxWorldConfig, generate
+
+TRIES = 10
+"""Fresh levels played in search of an episode that the agent solves."""
+
+STEP_LIMIT = 120
+"""Most steps of the episode shown; the horizon of the original Box-World."""
+
+
+def make_figures(
+    run_dirs: Sequence[str | Path],
+    out_dir: str | Path,
+    references: Mapping[str, float] | None = None,
+) -> list[Path]:
+    """Draws what the runs allow.
+
+    Curves over all runs: `training_curve.png` (Figure 3), `training_curve_<agent>.png` for an
+    agent with several seeds (Figures 4, 5), `training_curve_time_adjusted.png` with two agents
+    (Figure 12), `fraction_by_type.png` (Figures 10, 11). For each run with a saved model, in the
+    folder `<agent>_seed<n>`, what `figures_of_model` draws.
+
+    Args:
+        run_dirs: Run directories, of any agents and seeds.
+        out_dir: Folder to write into; made if missing.
+        references: Name -> share solved by another policy, dashed in the training curves.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ValueError: No run holds metrics or a model.
+    """
+    out_dir = Path(out_dir)
+    folders = [Path(run_dir) for run_dir in run_dirs]
+    runs = [read_run(folder) for folder in folders if _has_metrics(folder)]
+    files = _curves(runs, out_dir, references) if runs else []
+    for folder in folders:
+        found = last_model(folder)
+        if found is not None:
+            files += _of_run(folder, *found, out_dir)
+    if not files:
+        received = ", ".join(map(str, folders)) or "no run"
+        raise ValueError(f"received {received}: neither metrics nor a model there")
+    return files
+
+
+def figures_of_model(
+    model,
+    config: BoxWorldConfig,
+    out_dir: str | Path,
+    seed: int = 0,
+    description: str = "",
+    step_limit: int = STEP_LIMIT,
+) -> list[Path]:
+    """Attention and one episode of an agent on a fresh level.
+
+    Writes `standard_attention.png` (Figure 6), `simplicial_attention.png` (Figures 7 to 9, for an
+    agent with virtual entities), `episode.gif`, and the episode as a proof in `proof.txt` and, if
+    it is one, `proof.tex`. The attention is that of the observation in the middle of the episode.
+    Shown is the first episode that the agent solves of `TRIES`, or else the last.
+
+    Args:
+        model: An agent.
+        config: The task its levels are drawn from.
+        out_dir: Folder to write into; made if missing.
+        seed: Seed of the levels and of the agent's actions.
+        description: Sentence for the captions: which model, how far trained.
+        step_limit: Most steps of an episode.
+    """
+    out_dir = Path(out_dir)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    episode, tried = _find_episode(model, config, seed, step_limit)
+    middle = len(episode.actions) // 2
+    observation = episode.observations[middle]
+    kind = episode.level.puzzle_type or "without bridge"
+    where = f"Step {middle} of an episode of {len(episode.actions)}, puzzle type {kind}."
+    caption = {"description": f"{where} {description}".strip()}
+    files = [
+        draw_standard_attention(model, observation, out_dir / "standard_attention.png", **caption)
+    ]
+    if "block_1/simplicial" in attention_of(model, observation):
+        path = out_dir / "simplicial_attention.png"
+        files.append(draw_simplicial_attention(model, observation, path, **caption))
+    files.append(episode_gif(model, episode, out_dir / "episode.gif", description))
+    proof = episode.proof()
+    head = f"{description}\nFresh level {tried} of {TRIES}: {episode.outcome}.\n\n".lstrip()
+    files.append(_write(out_dir / "proof.txt", head + proof.text()))
+    if proof.proof is not None:
+        files.append(_write(out_dir / "proof.tex", proof.latex(document=True)))
+    return files
+
+
+def last_model(folder: Path) -> tuple[Path, int | None] | None:
+    """The model of a run to show, and the frames it was trained for if they are known.
+
+    The best evaluated one (`checkpoints/best.keras`), else the one with the most frames.
+    """
+    checkpoints = folder / "checkpoints"
+    best, told = checkpoints / "best.keras", checkpoints / "best.json"
+    if best.exists():
+        frames = json.loads(told.read_text())["frames"] if told.exists() else None
+        return best, frames
+    kept = [(path.stem, path) for path in checkpoints.glob("agents/*.keras")]
+    kept += [(path.parent.name, path) for path in checkpoints.glob("*/agent.keras")]
+    numbered = [(int(name), path) for name, path in kept if name.isdecimal()]
+    if not numbered:
+        return None
+    frames, path = max(numbered)
+    return path, frames
+
+
+def task_of(folder: Path) -> BoxWorldConfig:
+    """The Box-World task of a run, from its `config.json`."""
+    saved = json.loads((folder / "config.json").read_text())
+    fields = saved.get("config", saved)
+    base = BRIDGE if "bridge" in str(saved.get("experiment", "bridge")) else STANDARD
+    known = {field.name for field in dataclasses.fields(BoxWorldConfig)}
+    values = {name: value for name, value in fields.items() if name in known}
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return dataclasses.replace(base, **values)
+
+
+def _curves(runs: list[Run], out_dir, references):
+    files = [draw_mean_curves(runs, out_dir / "training_curve.png", references=references)]
+    groups = group_by_agent(runs)
+    for agent, members in groups.items():
+        if len(members) > 1:
+            files.append(draw_single_curves(members, out_dir / f"training_curve_{agent}.png"))
+    if len(groups) > 1 and time_scales(groups):
+        path = out_dir / "training_curve_time_adjusted.png"
+        files.append(draw_mean_curves(runs, path, time_adjusted=True))
+    if any(run.type_series(evaluated) for run in runs for evaluated in (True, False)):
+        files.append(draw_type_curves(runs, out_dir / "fraction_by_type.png"))
+    return files
+
+
+def _of_run(folder, path, frames, out_dir):
+    import keras
+
+    # Registers the models and layers, without which nothing can be loaded.
+    import tf_relational.models  # noqa: F401
+
+    model = keras.models.load_model(path, compile=False)
+    saved = json.loads((folder / "config.json").read_text())
+    fields = saved.get("config", saved)
+    agent, seed = fields.get("agent", "agent"), int(fields.get("seed", 0))
+    trained = "" if frames is None else f", after {frames:,} frames"
+    words = f"{agent} agent, seed {seed}{trained if frames != 0 else ', untrained'}."
+    words += _share_solved(folder, frames)
+    target = out_dir / f"{agent}_seed{seed}"
+    return figures_of_model(model, task_of(folder), target, seed, words)
+
+
+def _share_solved(folder, frames):
+    if frames is None or not _has_metrics(folder):
+        return ""
+    run = read_run(folder)
+    share = run.series.get("fraction_solved")
+    if share is None:
+        return ""
+    known = np.flatnonzero(np.isfinite(share) & (run.frames <= frames))
+    if not len(known):
+        return ""
+    limit = "no step limit" if run.step_limit is None else f"within {run.step_limit} steps"
+    return f" Solved in training then: {share[known[-1]]:.1%} ({limit})."
+
+
+def _find_episode(model, config, seed, step_limit) -> tuple[Episode, int]:
+    rng = np.random.default_rng(seed)
+    levels = generate(config, TRIES, rng)
+    episodes = record_all(agent_policy(model, rng), levels, step_limit)
+    solved = [number for number, e in enumerate(episodes) if e.outcome == "solved"]
+    chosen = solved[0] if solved else TRIES - 1
+    return episodes[chosen], chosen + 1
+
+
+def _has_metrics(folder):
+    return (folder / "metrics.jsonl").exists() and (folder / "config.json").exists()
+
+
+def _write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,189 @@
+"""What run directories say about training, as arrays: the numbers behind the curves."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+SOLVED = "fraction_solved"
+
+_TYPE = re.compile(
+    r"(evaluation/)?fraction_solved"
+    r"(?:/\((\d+), (\d+), (\d+)\)|/\((\d+),\)|/length (\d+)|_by_length/(\d+))"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The training of one agent with one seed.
+
+    Attributes:
+        agent: Name of the agent.
+        seed: Its seed.
+        step_limit: Steps within which a training episode counts as solved; `None` is no limit.
+        evaluation_step_limit: The same for the evaluations during training.
+        frames: Environment frames at each of K points, [K].
+        seconds: Wall time at each, [K]; NaN where unknown.
+        series: Name -> values [K], NaN where a line of the metrics lacks it.
+        path: Where it was read from.
+    """
+
+    agent: str
+    seed: int
+    step_limit: int | None
+    evaluation_step_limit: int | None
+    frames: np.ndarray
+    seconds: np.ndarray
+    series: dict[str, np.ndarray] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def frames_per_second(self) -> float:
+        """Frames over wall time of the whole run; NaN if the run tells no time."""
+        known = np.isfinite(self.seconds) & (self.seconds > 0)
+        if not known.any():
+            return math.nan
+        last = np.flatnonzero(known)[-1]
+        return float(self.frames[last] / self.seconds[last])
+
+    def type_series(self, evaluated: bool) -> dict[tuple[int, ...], str]:
+        """Puzzle type -> name of its series, of the evaluations or of the training episodes.
+
+        A type is (a, b, c) with a bridge and (a,) without one.
+        """
+        found = {}
+        for name in self.series:
+            match = _TYPE.fullmatch(name)
+            if match and bool(match[1]) == evaluated:
+                kind = tuple(int(part) for part in match.groups()[1:] if part)
+                found[kind] = name
+        return dict(sorted(found.items(), key=lambda item: (item[0][0], len(item[0]), item[0])))
+
+
+def read_run(run_dir: str | Path) -> Run:
+    """Reads `config.json` and `metrics.jsonl` of a run directory.
+
+    A line that was cut off by a kill is skipped, and so is what is not a finite number.
+
+    Raises:
+        FileNotFoundError: One of the two files is missing.
+        ValueError: No line tells the frames.
+    """
+    run_dir = Path(run_dir)
+    config = json.loads((run_dir / "config.json").read_text())
+    config = config.get("config", config)
+    lines = []
+    for line in (run_dir / "metrics.jsonl").read_text().splitlines():
+        try:
+            values = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(values, dict) and _number(values.get("frames")) is not None:
+            lines.append(values)
+    if not lines:
+        raise ValueError(f"{run_dir / 'metrics.jsonl'} has no line with a number of frames")
+    names = {name for line in lines for name in line}
+    series = {name: _column(lines, name) for name in sorted(names)}
+    seconds = series.get("seconds", series.get("wall_time", np.full(len(lines), np.nan)))
+    limits = [line["step_limit"] for line in lines if "step_limit" in line]
+    limit = limits[-1] if limits else config.get("horizon")
+    evaluated = config.get("evaluation_step_limit")
+    agent, seed = str(config.get("agent", "agent")), int(config.get("seed", 0))
+    return Run(agent, seed, limit, evaluated, series["frames"], seconds, series, run_dir)
+
+
+def curve(runs: Sequence[Run], name: str, points: int = 100, scale: float = 1.0):
+    """Mean and deviation of one quantity over runs, on a common axis.
+
+    The frames are cut into at most `points` intervals; a run's value in an interval is the mean of
+    what it measured there, and an interval without a measurement is interpolated.
+
+    Args:
+        runs: Runs of one agent.
+        name: Name in `Run.series`.
+        points: Most intervals.
+        scale: Factor on the frames (the paper's time-adjusted axis).
+
+    Returns:
+        `x` [P], `mean` [P], `deviation` [P] (standard deviation over the runs that reach so far,
+        0 where there is one) and `each` [len(runs), P], NaN outside of what a run covers.
+        P is 0 if no run has the quantity.
+    """
+    measured = [(run.frames * scale, run.series.get(name)) for run in runs]
+    measured = [
+        (x[np.isfinite(y)], y[np.isfinite(y)]) if y is not None else (x[:0], x[:0])
+        for x, y in measured
+    ]
+    longest = max((len(x) for x, _ in measured), default=0)
+    if longest == 0:
+        return np.empty(0), np.empty(0), np.empty(0), np.empty((len(runs), 0))
+    count = min(points, longest)
+    edges = np.linspace(0.0, max(x.max() for x, _ in measured if len(x)), count + 1)
+    centres = (edges[1:] + edges[:-1]) / 2
+    each = np.stack([_binned(x, y, edges, centres) for x, y in measured])
+    reached = np.isfinite(each).any(axis=0)
+    centres, each = centres[reached], each[:, reached]
+    return centres, np.nanmean(each, axis=0), np.nanstd(each, axis=0), each
+
+
+def group_by_agent(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """Agent -> its runs by seed; agents in alphabetical order."""
+    groups = {}
+    for run in sorted(runs, key=lambda run: (run.agent, run.seed)):
+        groups.setdefault(run.agent, []).append(run)
+    return groups
+
+
+def time_scales(groups: dict[str, list[Run]]) -> dict[str, float]:
+    """Factors on the frames of each agent for the time-adjusted axis of Appendix C.
+
+    The fastest agent keeps its axis; another's is stretched by how much slower it was measured to
+    be (the paper: 1.9 / 1.4 for the simplicial agent). Empty unless all agents' speeds are known.
+    """
+    speeds = {
+        agent: float(np.mean([run.frames_per_second for run in runs]))
+        for agent, runs in groups.items()
+    }
+    if not all(math.isfinite(speed) and speed > 0 for speed in speeds.values()):
+        return {}
+    return {agent: max(speeds.values()) / speed for agent, speed in speeds.items()}
+
+
+def solved_label(runs: Iterable[Run], evaluated: bool = False) -> str:
+    """Axis label that names the step limit of the fraction solved, in training or evaluations."""
+    limits = {run.evaluation_step_limit if evaluated else run.step_limit for run in runs}
+    words = ["without step limit" if limit is None else f"within {limit} steps" for limit in limits]
+    return f"fraction solved {' or '.join(sorted(words))}"
+
+
+def type_name(kind: tuple[int, ...]) -> str:
+    """`(1, 1, 2)` of a bridge puzzle, or `length 1, no bridge`."""
+    return str(kind) if len(kind) == 3 else f"length {kind[0]}, no bridge"
+
+
+def _number(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _column(lines, name):
+    values = [_number(line.get(name)) for line in lines]
+    return np.array([math.nan if value is None else value for value in values])
+
+
+def _binned(x, y, edges, centres):
+    if len(x) == 0:
+        return np.full(len(centres), np.nan)
+    place = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(centres) - 1)
+    counts = np.bincount(place, minlength=len(centres))
+    sums = np.bincount(place, weights=y, minlength=len(centres))
+    filled = counts > 0
+    values = np.interp(centres, centres[filled], sums[filled] / counts[filled])
+    known = np.flatnonzero(filled)
+    values[: known[0]] = values[known[-1] + 1 :] = np.nan
+    return values

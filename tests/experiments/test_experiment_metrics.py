@@ -111,9 +111,11 @@ def test_plain_lines_come_every_30_seconds():
     assert lines[-1].endswith("solved 1.000 within 120 steps")
 
 
-def test_time_left_of_a_resumed_run_counts_its_own_frames():
+def test_time_left_is_told_from_the_speed_since_the_first_metrics():
     now = [100.0]
-    progress = Progress("run", 1000, start_frames=800, stream=io.StringIO(), clock=lambda: now[0])
+    progress = Progress("run", 1000, stream=io.StringIO(), clock=lambda: now[0])
+    assert progress.seconds_left(800) is None
+    progress.show(line(800))
     now[0] += 10
     assert progress.seconds_left(800) is None
     assert progress.seconds_left(900) == 10.0

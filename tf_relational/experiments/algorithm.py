@@ -66,6 +66,8 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             curriculum=curriculum,
         )
         .reporting(min_time_s_per_iteration=config.report_interval)
+        # RLlib warns of its own deprecations at its default level.
+        .debugging(log_level="ERROR")
     )
 
 

@@ -133,8 +133,12 @@ class BoxWorldExperimentConfig:
         )  # fmt: skip
         self._whole("horizon", "evaluation_step_limit", or_none=True)
         self._whole(
-            "num_env_runners", "seed", "evaluation_seed", "curriculum_first_difficulty",
-            "curriculum_horizon_growth", least=0,
+            "num_env_runners",
+            "seed",
+            "evaluation_seed",
+            "curriculum_first_difficulty",
+            "curriculum_horizon_growth",
+            least=0,
         )
         self._between(
             "learning_rate", "rmsprop_epsilon", "gradient_clip",

@@ -20,11 +20,11 @@ from tf_relational.experiments.run_directory import (
 )
 
 POLICIES = {
-    "sampled": "agent, sampled",
-    "greedy": "agent, greedy",
-    "scripted": "scripted player (Remark B.1)",
-    "random": "uniform random",
-    "random_without_limit": "uniform random, no limit",
+    "sampled": "agent,\nsampled",
+    "greedy": "agent,\ngreedy",
+    "scripted": "scripted\n(Remark B.1)",
+    "random": "uniform\nrandom",
+    "random_without_limit": "random,\nno limit",
 }
 
 
@@ -130,9 +130,9 @@ def print_table(result: dict[str, Any]) -> None:
         table.add_row(
             names.get(kind, kind),
             str(cells[0]["episodes"]),
-            *(f"{share(c['mean'])} [{share(c['low'])}, {share(c['high'])}]" for c in cells),
+            *(f"{share(c['mean'])}\n[{share(c['low'])}, {share(c['high'])}]" for c in cells),
         )
-    Console(width=max(100, Console().width)).print(table, markup=False)
+    Console(width=max(100, Console().width)).print(table)
 
 
 def _yardsticks(config: Any, levels: Any, natural: int) -> dict[str, Any]:

@@ -113,8 +113,10 @@ def iteration_metrics(
         "curriculum/probability": curriculum.get("probability"),
         "curriculum/success": curriculum.get("success"),
     }
-    # None limits nothing and is a value; elsewhere it means that RLlib did not report the key.
-    return {key: value for key, value in line.items() if value is not None or key == "step_limit"}
+    # RLlib gives NaN for what has not happened yet. A step limit of None is a value.
+    limit = {"step_limit": line.pop("step_limit")}
+    known = {key: value for key, value in line.items() if value is not None and value == value}
+    return known | limit
 
 
 def _keys(name: str) -> list[str]:

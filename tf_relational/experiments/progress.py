@@ -18,8 +18,6 @@ class Progress:
     Args:
         title: the table's title.
         total_frames: frames at which the run ends.
-        start_frames: frames that a resumed run starts from; time left is told from the speed
-            since then.
         stream: where to write; standard output by default. A table is drawn only when it is
             a terminal.
         clock: seconds, for the plain lines' interval and the time left.
@@ -35,7 +33,6 @@ class Progress:
         self,
         title: str,
         total_frames: int,
-        start_frames: int = 0,
         stream: Any = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -43,16 +40,14 @@ class Progress:
 
         self.title = title
         self.total_frames = total_frames
-        self.start_frames = start_frames
         self._stream = sys.stdout if stream is None else stream
         self._clock = clock
         self._console = Console(file=self._stream)
         self._live: Any = None
-        self._started = clock()
+        self._first: tuple[float, int] | None = None
         self._next_line = float("-inf")
 
     def __enter__(self) -> Progress:
-        self._started = self._clock()
         if self._console.is_terminal:
             from rich.live import Live
 
@@ -74,6 +69,8 @@ class Progress:
 
     def show(self, metrics: dict[str, Any], last: bool = False) -> None:
         """Shows the newest metrics; `last` writes a plain line even if one was just written."""
+        if self._first is None:
+            self._first = self._clock(), metrics["frames"]
         if self._live is not None:
             self._live.update(self._table(metrics), refresh=True)
         elif last or self._clock() >= self._next_line:
@@ -81,9 +78,14 @@ class Progress:
             print(self._line(metrics), file=self._stream, flush=True)
 
     def seconds_left(self, frames: int) -> float | None:
-        """Returns the time to the last frame at the speed since the start."""
-        done = frames - self.start_frames
-        elapsed = self._clock() - self._started
+        """Returns the time to the last frame at the speed since the first metrics shown.
+
+        The iteration before them is left out: it has to compile, and a resumed run's earlier
+        frames took no time now.
+        """
+        if self._first is None:
+            return None
+        elapsed, done = self._clock() - self._first[0], frames - self._first[1]
         if done <= 0 or elapsed <= 0:
             return None
         return max(0, self.total_frames - frames) * elapsed / done
@@ -95,7 +97,7 @@ class Progress:
         if metrics.get("frames_per_second"):
             parts[0] += f", {metrics['frames_per_second']:,.0f}/s"
         left = self.seconds_left(frames)
-        if left is not None and metrics.get("frames_per_second"):
+        if left:
             parts[0] += f", {duration(left)} left"
         parts.append(f"solved {share(metrics.get('fraction_solved'))} {limit_words(metrics)}")
         for label, key, form in _ROWS:

@@ -166,8 +166,8 @@ class RunDirectory:
 
     def agents(self) -> dict[int, Path]:
         """Returns the kept models by the frames they were trained for, fewest first."""
-        models = {int(path.stem): path for path in self.agents_path.glob("*.keras")}
-        for path in self.checkpoint_path.glob("*/agent.keras"):
+        models = {int(path.stem): path for path in self.agents_path.glob("[0-9]*.keras")}
+        for path in self.checkpoint_path.glob("[0-9]*/agent.keras"):
             frames = _frames_of(path.parent)
             if frames is not None:
                 models.setdefault(frames, path)

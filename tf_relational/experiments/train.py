@@ -137,7 +137,7 @@ class Training:
             stop.install()
             try:
                 self._restore()
-                progress = Progress(self._title(), self.config.total_frames, self.frames)
+                progress = Progress(self._title(), self.config.total_frames)
                 with MetricsLog(self.directory.path, self.frames) as log, progress:
                     self._train(log, progress, stop)
             finally:

@@ -90,8 +90,9 @@ def figures_of_model(
     episode, tried = _find_episode(model, config, seed, step_limit)
     middle = len(episode.actions) // 2
     observation = episode.observations[middle]
-    kind = episode.level.puzzle_type or "without bridge"
-    where = f"Step {middle} of an episode of {len(episode.actions)}, puzzle type {kind}."
+    kind = episode.level.puzzle_type
+    puzzle = f"puzzle type {kind}" if kind else "a puzzle without bridge"
+    where = f"Step {middle} of {len(episode.actions)} in an episode of {puzzle}."
     caption = {"description": f"{where} {description}".strip()}
     files = [
         draw_standard_attention(model, observation, out_dir / "standard_attention.png", **caption)
@@ -163,7 +164,7 @@ def _of_run(folder, path, frames, out_dir):
     fields = saved.get("config", saved)
     agent, seed = fields.get("agent", "agent"), int(fields.get("seed", 0))
     trained = "" if frames is None else f", after {frames:,} frames"
-    words = f"{agent} agent, seed {seed}{trained if frames != 0 else ', untrained'}."
+    words = f"{agent.capitalize()} agent, seed {seed}{trained if frames != 0 else ', untrained'}."
     words += _share_solved(folder, frames)
     target = out_dir / f"{agent}_seed{seed}"
     return figures_of_model(model, task_of(folder), target, seed, words)

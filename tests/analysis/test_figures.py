@@ -1,0 +1,264 @@
+"""What stands in the pictures: drawn data against the data given, and files that can be read."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tf_relational.analysis import attention_figures, canvas, curves, make_figures
+from tf_relational.analysis.attention import attention_of, simplicial_columns, virtual_on_board
+from tf_relational.analysis.episode import record
+from tf_relational.analysis.figures import figures_of_model, last_model, task_of
+from tf_relational.analysis.gif import TILE, attention_panels, episode_gif
+from tf_relational.analysis.runs import read_run
+from tf_relational.analysis.scripted_player import ScriptedPlayer
+from tf_relational.envs import BRIDGE, STANDARD, generate
+
+
+@pytest.fixture(scope="module")
+def episode():
+    level = generate(BRIDGE, 1, np.random.default_rng(2))[0]
+    return record(ScriptedPlayer(), level, step_limit=12)
+
+
+@pytest.fixture(scope="module")
+def agents():
+    from tf_relational.models import build_agent
+
+    built = {name: build_agent(name) for name in ("relational", "simplicial")}
+    for agent in built.values():
+        agent(np.zeros((1, 7, 10, 3), np.uint8))
+    return built
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that were saved, to look inside, with their titles and captions."""
+    kept = []
+
+    def save(figure, path, title, caption):
+        kept.append((figure, title, caption))
+        return canvas.save(figure, path, title, caption)
+
+    monkeypatch.setattr(attention_figures, "save", save)
+    monkeypatch.setattr(curves, "save", save)
+    return kept
+
+
+def images(figure):
+    return [np.asarray(image.get_array()) for axes in figure.axes for image in axes.get_images()]
+
+
+def run_folder(root, agent, seed, scale=1.0):
+    folder = root / f"{agent}{seed}"
+    folder.mkdir()
+    fields = {"agent": agent, "seed": seed, "horizon": 120, "evaluation_step_limit": 60,
+              "rows": 7, "columns": 9, "solution_length": [1, 1]}  # fmt: skip
+    config = {"experiment": "bridge_boxworld", "preset": "laptop", "config": fields}
+    (folder / "config.json").write_text(json.dumps(config))
+    with (folder / "metrics.jsonl").open("w") as file:
+        for step in range(1, 11):
+            share = min(1.0, 0.1 * step * scale)
+            line = {"frames": 100 * step, "wall_time": step * scale, "step_limit": 120,
+                    "fraction_solved": share, "fraction_solved/(1, 1, 2)": share / 2,
+                    "fraction_solved_by_length/1": share}  # fmt: skip
+            file.write(json.dumps(line) + "\n")
+    return folder
+
+
+def lines_of(axes):
+    return {line.get_label(): line.get_xydata() for line in axes.get_lines()}
+
+
+def test_the_mean_curve_shows_the_mean_the_limit_and_the_references(tmp_path, drawn):
+    runs = [read_run(run_folder(tmp_path, "simplicial", k, s)) for k, s in ((0, 1.0), (1, 0.5))]
+    path = curves.draw_mean_curves(runs, tmp_path / "a" / "mean.png", references={"random": 0.084})
+    figure, title, caption = drawn[0]
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "fraction solved within 120 steps"
+    assert axes.get_xlabel() == "environment frames"
+    lines = lines_of(axes)
+    expected = [0.1 * step * 0.75 for step in range(1, 11)]
+    np.testing.assert_allclose(lines["simplicial (2 seeds)"][:, 1], expected)
+    np.testing.assert_allclose(lines["random: 0.084"][:, 1], 0.084)
+    assert "standard deviation" in caption
+    assert len(axes.collections) == 1
+    with Image.open(path) as image:
+        assert image.format == "PNG" and image.width == 7.5 * canvas.DOTS_PER_INCH
+        assert np.asarray(image).std() > 10
+
+
+def test_one_seed_has_no_band(tmp_path, drawn):
+    run = read_run(run_folder(tmp_path, "relational", 0))
+    curves.draw_mean_curves([run], tmp_path / "mean.png")
+    figure, _, caption = drawn[0]
+    assert not figure.axes[0].collections and "deviation" not in caption
+    assert list(lines_of(figure.axes[0])) == ["relational (1 seed)"]
+
+
+def test_the_time_adjusted_curve_stretches_the_slower_agent(tmp_path, drawn):
+    runs = [
+        read_run(run_folder(tmp_path, "relational", 0, 1.0)),
+        read_run(run_folder(tmp_path, "simplicial", 0, 2.0)),
+    ]
+    curves.draw_mean_curves(runs, tmp_path / "time.png", time_adjusted=True)
+    lines = lines_of(drawn[0][0].axes[0])
+    fast = lines["relational (1 seed), frames x 1.00"]
+    slow = lines["simplicial (1 seed), frames x 2.00"]
+    np.testing.assert_allclose(slow[:, 0], 2 * fast[:, 0])
+    assert "equal wall time" in drawn[0][0].axes[0].get_xlabel()
+
+
+def test_a_time_adjusted_curve_needs_times(tmp_path):
+    folder = run_folder(tmp_path, "relational", 0)
+    (folder / "metrics.jsonl").write_text('{"frames": 1, "fraction_solved": 0.5}')
+    with pytest.raises(ValueError, match="without wall time"):
+        curves.draw_mean_curves([read_run(folder)], tmp_path / "x.png", time_adjusted=True)
+
+
+def test_every_seed_has_its_line(tmp_path, drawn):
+    runs = [read_run(run_folder(tmp_path, "simplicial", k, 1 / (k + 1))) for k in range(3)]
+    curves.draw_single_curves(runs, tmp_path / "single.png")
+    lines = lines_of(drawn[0][0].axes[0])
+    for k in range(3):
+        expected = [0.1 * step / (k + 1) for step in range(1, 11)]
+        np.testing.assert_allclose(lines[f"simplicial, seed {k}"][:, 1], expected)
+
+
+def test_every_puzzle_type_has_its_panel(tmp_path, drawn):
+    runs = [read_run(run_folder(tmp_path, a, 0)) for a in ("relational", "simplicial")]
+    curves.draw_type_curves(runs, tmp_path / "types.png")
+    figure, _, caption = drawn[0]
+    panels = {axes.get_title(): lines_of(axes) for axes in figure.axes}
+    assert list(panels) == ["length 1, no bridge", "(1, 1, 2)"]
+    expected = [0.05 * step for step in range(1, 11)]
+    for agent in ("relational", "simplicial"):
+        np.testing.assert_allclose(panels["(1, 1, 2)"][agent][:, 1], expected)
+    assert caption.startswith("Training episodes")
+    with pytest.raises(ValueError, match="none tells"):
+        curves.draw_type_curves([], tmp_path / "none.png")
+
+
+def test_the_standard_attention_is_drawn_as_it_is(agents, episode, tmp_path, drawn):
+    observation = episode.observations[3]
+    path = attention_figures.draw_standard_attention(
+        agents["relational"], observation, tmp_path / "s.png", block=1, description="Untrained."
+    )
+    attention = attention_of(agents["relational"], observation)["block_1/standard"]
+    figure, title, caption = drawn[0]
+    board, first, second = (image for image in images(figure)[:3])
+    np.testing.assert_array_equal(board, observation)
+    np.testing.assert_array_equal(first, attention[0])
+    np.testing.assert_array_equal(second, attention[1])
+    assert figure.axes[1].get_ylabel() == "query entity i"
+    assert figure.axes[1].get_xlabel() == "key entity j"
+    assert "block 2" in title and caption.endswith("Untrained.")
+    with Image.open(path) as image:
+        assert image.format == "PNG" and min(image.size) > 400
+
+
+def test_the_simplicial_attention_is_drawn_as_it_is(agents, episode, tmp_path, drawn):
+    observation = episode.observations[5]
+    path = attention_figures.draw_simplicial_attention(
+        agents["simplicial"], observation, tmp_path / "s.png", threshold=0.2
+    )
+    attention = attention_of(agents["simplicial"], observation)
+    weights, pixels = virtual_on_board(attention, observation, factor=2.0)
+    figure, _, caption = drawn[0]
+    shown = [i for i in images(figure) if i.shape[0] > 1]
+    np.testing.assert_array_equal(shown[0], observation)
+    overlays = [i for i in shown if i.shape == (5, 8, 3)]
+    expected = [pixels[h, z] / weights[h, z].max() for z in range(2) for h in range(2)]
+    np.testing.assert_allclose(overlays, expected)
+    strips = [i for i in shown if i.ndim == 2 and len(i) <= 4]
+    np.testing.assert_array_equal(strips[0], attention["block_0/virtual"][0])
+    np.testing.assert_array_equal(strips[1], attention["block_0/virtual"][1])
+    np.testing.assert_array_equal(strips[2], simplicial_columns(attention)[0])
+    assert "sharpened here (logits times 2)" in caption
+    with Image.open(path) as image:
+        assert image.format == "PNG" and min(image.size) > 800
+
+
+def test_the_gif_shows_every_observation(agents, episode, tmp_path):
+    path = episode_gif(agents["simplicial"], episode, tmp_path / "e.gif", "untrained")
+    with Image.open(path) as gif:
+        assert gif.n_frames == len(episode.observations)
+        for number in (0, 4, gif.n_frames - 1):
+            gif.seek(number)
+            frame = np.asarray(gif.convert("RGB")).astype(int)
+            rows, columns = episode.observations.shape[1:3]
+            middle = 12 + TILE // 2
+            tiles = frame[middle : middle + rows * TILE : TILE][:rows]
+            tiles = tiles[:, middle : middle + columns * TILE : TILE][:, :columns]
+            assert abs(tiles - episode.observations[number]).max() < 16
+
+
+def test_the_panels_beside_the_board(agents, episode):
+    observation = episode.observations[2]
+    attention = attention_of(agents["relational"], observation)
+    panels = attention_panels(attention, observation)
+    assert [title for title, _ in panels] == [
+        "1-simplicial, block 1, head 1", "1-simplicial, block 1, head 2",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(panels[1][1], attention["block_0/standard"][1])
+    attention = attention_of(agents["simplicial"], observation)
+    panels = attention_panels(attention, observation)
+    assert [title for title, _ in panels[:2]] == ["virtual 1, head 1", "virtual 1, head 2"]
+    weights, pixels = virtual_on_board(attention, observation)
+    np.testing.assert_allclose(panels[1][1], pixels[1, 0] / weights[1, 0].max())
+    np.testing.assert_array_equal(panels[-1][1], simplicial_columns(attention)[0])
+
+
+def test_all_figures_of_runs(agents, tmp_path):
+    folders = [run_folder(tmp_path, "relational", 0), run_folder(tmp_path, "relational", 1)]
+    folders.append(run_folder(tmp_path, "simplicial", 0))
+    files = make_figures(folders, tmp_path / "figures")
+    names = [path.name for path in files]
+    assert names == [
+        "training_curve.png",
+        "training_curve_relational.png",
+        "training_curve_time_adjusted.png",
+        "fraction_by_type.png",
+    ]
+    for path in files:
+        with Image.open(path) as image:
+            image.verify()
+    with pytest.raises(ValueError, match="neither metrics nor a model"):
+        make_figures([tmp_path / "nowhere"], tmp_path / "figures")
+
+
+def test_figures_of_a_saved_model(agents, tmp_path):
+    folder = run_folder(tmp_path, "simplicial", 4)
+    (folder / "metrics.jsonl").unlink()
+    kept = folder / "checkpoints" / "agents"
+    kept.mkdir(parents=True)
+    agents["simplicial"].save(kept / "0.keras")
+    assert last_model(folder) == (kept / "0.keras", 0)
+    files = figures_of_model(
+        agents["simplicial"], task_of(folder), tmp_path / "out", step_limit=6, description="Here."
+    )
+    assert [path.name for path in files] == [
+        "standard_attention.png", "simplicial_attention.png", "episode.gif", "proof.txt",
+    ]  # fmt: skip
+    report = (tmp_path / "out" / "proof.txt").read_text()
+    assert report.startswith("Here.\nFresh level 10 of 10: step limit reached.\n\nSequent")
+
+
+def test_the_model_shown_is_the_best_or_the_last(tmp_path):
+    assert last_model(tmp_path) is None
+    for frames in (640, 12_800):
+        (tmp_path / "checkpoints" / f"{frames:012d}").mkdir(parents=True)
+        (tmp_path / "checkpoints" / f"{frames:012d}" / "agent.keras").touch()
+    assert last_model(tmp_path)[1] == 12_800
+    (tmp_path / "checkpoints" / "best.keras").touch()
+    (tmp_path / "checkpoints" / "best.json").write_text('{"frames": 6400}')
+    assert last_model(tmp_path) == (tmp_path / "checkpoints" / "best.keras", 6400)
+
+
+def test_the_task_of_a_run(tmp_path):
+    task = task_of(run_folder(tmp_path, "relational", 0))
+    assert (task.gem_locks, task.rows, task.solution_length) == (2, 7, (1, 1))
+    other = {"experiment": "boxworld", "config": {"distractors": [1, 2], "agent": "relational"}}
+    (tmp_path / "config.json").write_text(json.dumps(other))
+    assert task_of(tmp_path) == STANDARD.__class__(distractors=(1, 2))

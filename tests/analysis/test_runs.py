@@ -1,0 +1,160 @@
+"""Reading run directories, and the mean and deviation of their curves."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tf_relational.analysis.runs import (
+    Run,
+    curve,
+    group_by_agent,
+    read_run,
+    solved_label,
+    time_scales,
+    type_name,
+)
+
+
+def make_run(agent="relational", seed=0, frames=(100, 200, 300), seconds=None, limit=120, **series):
+    seconds = np.full(len(frames), np.nan) if seconds is None else np.array(seconds, float)
+    series = {name: np.array(values, float) for name, values in series.items()}
+    return Run(agent, seed, limit, 120, np.array(frames, float), seconds, series)
+
+
+def write(folder, lines, config):
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "metrics.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+CONFIG = {"experiment": "bridge_boxworld", "preset": "laptop"}
+
+
+def test_reading_a_run_skips_what_is_no_number(tmp_path):
+    fields = {"agent": "simplicial", "seed": 3, "horizon": 50, "evaluation_step_limit": None}
+    lines = [
+        '{"frames": 640, "wall_time": 2.0, "step_limit": 120, "fraction_solved": null}',
+        '{"frames": 1280, "wall_time": 4.0, "step_limit": 120, "fraction_solved": 0.25}',
+        '{"wall_time": 5.0}',
+        '{"frames": 1920, "wall_time": 8.0, "step_limit": 120, "fraction_solved": NaN}',
+        '{"frames": 2560, "wall_',
+    ]
+    run = read_run(write(tmp_path / "run", lines, {**CONFIG, "config": fields}))
+    assert (run.agent, run.seed, run.step_limit, run.evaluation_step_limit) == (
+        "simplicial", 3, 120, None,
+    )  # fmt: skip
+    assert run.frames.tolist() == [640, 1280, 1920]
+    solved = run.series["fraction_solved"]
+    assert np.isnan(solved[[0, 2]]).all() and solved[1] == 0.25
+    assert run.frames_per_second == 240
+
+
+def test_a_run_without_a_limit_in_its_metrics_takes_the_horizon(tmp_path):
+    folder = write(tmp_path / "run", ['{"frames": 1}'], {"agent": "relational", "horizon": 77})
+    run = read_run(folder)
+    assert run.step_limit == 77
+    assert math.isnan(run.frames_per_second)
+
+
+def test_runs_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_run(tmp_path)
+    with pytest.raises(ValueError, match="no line with a number of frames"):
+        read_run(write(tmp_path / "run", ['{"loss": 1}'], CONFIG))
+
+
+def test_mean_and_deviation_over_seeds():
+    values = np.array([[0.1, 0.2, 0.9], [0.3, 0.4, 0.5], [0.2, 0.9, 0.7]])
+    runs = [make_run(seed=k, fraction_solved=row) for k, row in enumerate(values)]
+    x, mean, deviation, each = curve(runs, "fraction_solved")
+    np.testing.assert_allclose(x, [50, 150, 250])
+    for point in range(3):
+        column = values[:, point]
+        middle = sum(column) / 3
+        spread = math.sqrt(sum((v - middle) ** 2 for v in column) / 3)
+        np.testing.assert_allclose([mean[point], deviation[point]], [middle, spread])
+    np.testing.assert_allclose(each, values)
+
+
+def test_one_seed_has_no_deviation_and_points_are_means_of_intervals():
+    run = make_run(frames=range(1, 101), fraction_solved=np.arange(100) / 100)
+    x, mean, deviation, _ = curve([run], "fraction_solved", points=10)
+    assert x.tolist() == [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
+    expected = [np.mean([v / 100 for v in range(k, k + 10)]) for k in range(0, 100, 10)]
+    np.testing.assert_allclose(mean, expected)
+    assert not deviation.any()
+
+
+def test_runs_of_different_length_are_averaged_as_far_as_they_go():
+    long = make_run(frames=(100, 200, 300, 400), fraction_solved=(0.0, 0.2, 0.4, 0.6))
+    short = make_run(seed=1, frames=(100, 200), fraction_solved=(0.4, 0.4))
+    _, mean, deviation, each = curve([long, short], "fraction_solved")
+    np.testing.assert_allclose(mean, [0.2, 0.3, 0.4, 0.6])
+    np.testing.assert_allclose(deviation, [0.2, 0.1, 0.0, 0.0])
+    assert np.isnan(each[1, 2:]).all()
+
+
+def test_a_hole_is_interpolated_and_a_missing_quantity_is_empty():
+    hole = make_run(frames=(100, 200, 300), fraction_solved=(0.0, math.nan, 1.0))
+    other = make_run(seed=1, frames=(100, 200, 300), fraction_solved=(0.0, 0.5, 1.0))
+    _, mean, _, each = curve([hole, other], "fraction_solved")
+    np.testing.assert_allclose(mean, [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(each[0], [0.0, 0.5, 1.0])
+    x, mean, deviation, each = curve([hole], "entropy")
+    assert (len(x), len(mean), len(deviation), each.shape) == (0, 0, 0, (1, 0))
+
+
+def test_the_time_adjusted_axis_is_the_papers():
+    """Appendix C: 19,000 and 14,000 frames/s stretch the simplicial axis by 1.9 / 1.4."""
+    runs = [
+        make_run("relational", frames=(19_000,), seconds=(1,), fraction_solved=(0.5,)),
+        make_run("simplicial", frames=(14_000,), seconds=(1,), fraction_solved=(0.5,)),
+    ]
+    groups = group_by_agent(runs)
+    scales = time_scales(groups)
+    assert scales["relational"] == 1.0
+    assert scales["simplicial"] == pytest.approx(1.9 / 1.4)
+    x, *_ = curve(groups["simplicial"], "fraction_solved", scale=scales["simplicial"])
+    assert x[0] == pytest.approx(19_000 / 2)
+    assert time_scales({"relational": [make_run(fraction_solved=(0, 0, 0))]}) == {}
+
+
+def test_puzzle_types_are_found_under_every_name():
+    names = {
+        "fraction_solved": [1],
+        "fraction_solved/None": [1],
+        "fraction_solved/(3, 2, 5)": [1],
+        "fraction_solved/(1, 1, 2)": [1],
+        "fraction_solved_by_length/1": [1],
+        "fraction_solved/(2,)": [1],
+        "evaluation/fraction_solved/(1, 1, 2)": [1],
+        "evaluation/fraction_solved/length 1": [1],
+        "evaluation/fraction_solved": [1],
+    }
+    run = make_run(frames=(1,), **names)
+    assert run.type_series(evaluated=False) == {
+        (1,): "fraction_solved_by_length/1",
+        (1, 1, 2): "fraction_solved/(1, 1, 2)",
+        (2,): "fraction_solved/(2,)",
+        (3, 2, 5): "fraction_solved/(3, 2, 5)",
+    }
+    assert list(run.type_series(evaluated=True)) == [(1,), (1, 1, 2)]
+    assert [type_name(kind) for kind in ((1,), (1, 1, 2))] == ["length 1, no bridge", "(1, 1, 2)"]
+
+
+def test_labels_name_the_step_limit():
+    assert solved_label([make_run()]) == "fraction solved within 120 steps"
+    assert solved_label([make_run(limit=None)]) == "fraction solved without step limit"
+    assert solved_label([make_run(limit=None)], evaluated=True).endswith("within 120 steps")
+    both = solved_label([make_run(limit=None), make_run(limit=30)])
+    assert both == "fraction solved within 30 steps or without step limit"
+
+
+def test_groups_are_sorted_by_agent_and_seed():
+    runs = [make_run("simplicial", 1), make_run("relational", 2), make_run("simplicial", 0)]
+    groups = group_by_agent(runs)
+    assert list(groups) == ["relational", "simplicial"]
+    assert [run.seed for run in groups["simplicial"]] == [0, 1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .config import STANDARD, BoxWorldConfig, resolve_config
 from .game import Game
-from .games import Games
+from .games import check_levels
 from .level import Level
 from .levels import Levels
 from .pool import LevelPool
@@ -126,5 +126,5 @@ class BoxWorldEnv(gymnasium.Env):
             return None
         if not isinstance(level, Level):
             raise ValueError(f"options['level'] is a Level, got {type(level)}")
-        Games.begin(Levels.stack([level]), self.config)  # raises for a level that does not fit
+        check_levels(Levels.stack([level]), self.config)
         return level

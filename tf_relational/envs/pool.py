@@ -78,7 +78,7 @@ class LevelPool:
             if self._levels is None or self._next == len(self._levels):
                 self._refill()
             if self._games is None:
-                self._games = Games.begin(self._levels, self.config, *self._law)
+                self._games = Games.begin(self._levels, self.config.num_colours, *self._law)
             stop = min(self._next + places.size, len(self._levels))
             count = stop - self._next
             games.replace(places[:count], self._games, slice(self._next, stop))

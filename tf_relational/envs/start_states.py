@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
-from .games import EVENT, collect, flatten, tile_status
-from .level import EMPTY, GEM
+from .games import EVENT, FREE, Games
+from .level import GEM
 from .levels import Levels
 from .rules import MOVES
 
@@ -36,60 +34,38 @@ def curriculum_levels(levels: Levels, difficulty: int, rng: np.random.Generator)
         raise ValueError(f"difficulty is at least 1, got {difficulty}")
     batch, columns, rows = levels.board.shape
     width = columns + 1
-    num_colours = levels.colours.shape[1] - 1
     every = np.arange(batch)
-    board = flatten(levels.board)
-    shut = np.zeros(board.shape, bool)
-    game, place = np.nonzero(levels.decoys[:, :, 0] >= 0)
-    x, y = levels.decoys[game, place].T.astype(np.int64)
-    shut[game, y * width + x] = True
-    needed = _needed_keys(board, shut)
-    held = (levels.start_inventory != EMPTY).sum(axis=1)
-    inventory = np.full((batch, int((held + needed).max()) + 2), EMPTY, np.int8)
-    inventory[:, : levels.start_inventory.shape[1]] = levels.start_inventory
-
+    games = Games.begin(levels)
+    after_gem = np.zeros(games.board.shape, bool)
+    after_gem[:, 1:] = games.board[:, :-1] == GEM
+    needed = ((games.kind == EVENT) & ~games.decoy & ~after_gem).sum(axis=1)
     taken = rng.integers(0, needed, endpoint=True)
-    gem_lock = np.zeros(board.shape, bool)
-    gem_lock[:, 1:] = board[:, :-1] == GEM
-    for count in range(int(taken.max(initial=0))):
+    for count in range(int(taken.max())):
         game = np.flatnonzero(taken > count)
-        status = tile_status(board[game], inventory[game], num_colours)
-        cell = _draw((status == EVENT) & ~shut[game] & ~gem_lock[game], rng)
-        rest = board[game]
-        inventory[game], _ = collect(rest, inventory[game], cell, width)
-        board[game] = rest
+        games.collect(game, _draw(_targets(games)[game] & ~after_gem[game], rng))
 
-    status = tile_status(board, inventory, num_colours)
-    cell = _draw((status == EVENT) & ~shut, rng)
+    cell = _draw(_targets(games), rng)
     x, y = cell % width, cell // width
     steps = rng.integers(1, difficulty, size=batch, endpoint=True)
     for count in range(difficulty):
         near_x, near_y = x[:, None] + MOVES[:, 0], y[:, None] + MOVES[:, 1]
         inside = (near_x >= 0) & (near_x < columns) & (near_y >= 0) & (near_y < rows)
         near = np.where(inside, near_y * width + near_x, 0)
-        legal = inside & (board[every[:, None], near] == EMPTY)
+        legal = inside & (games.kind[every[:, None], near] == FREE)
         move = _draw(legal, rng)
         walks = (steps > count) & legal.any(axis=1)
         x = np.where(walks, near_x[every, move], x)
         y = np.where(walks, near_y[every, move], y)
-
-    grid = board.reshape(batch, rows, width)[:, :, :columns].transpose(0, 2, 1)
-    return dataclasses.replace(
-        levels,
-        board=np.ascontiguousarray(grid),
-        decoys=levels.decoys,
-        start_position=np.stack([x, y], axis=1).astype(np.int8),
-        start_inventory=inventory,
-    )
+    games.cell[:] = y * width + x
+    return games.levels()
 
 
-def _needed_keys(board: np.ndarray, shut: np.ndarray) -> np.ndarray:
-    """How many keys, loose or boxed, lie outside the decoys."""
-    shut_key = np.zeros_like(shut)
-    shut_key[:, :-1] = shut[:, 1:]
-    after_tile = np.zeros_like(shut)
-    after_tile[:, 1:] = board[:, :-1] != EMPTY
-    return ((board > GEM) & ~after_tile & ~shut_key).sum(axis=1)
+def _targets(games: Games) -> np.ndarray:
+    """``[B, P]`` tiles that could be taken or opened next, decoys left out."""
+    targets = (games.kind == EVENT) & ~games.decoy
+    game, cell = targets.nonzero()
+    targets[game, cell] = games.openable(game, cell)
+    return targets
 
 
 def _draw(choices: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -9,11 +9,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from .config import STANDARD, BoxWorldConfig, resolve_config
-from .games import CLOSED, EVENT, Games, collect, tile_status
-from .level import EMPTY, GEM, Level
+from .games import EVENT, FREE, NO_HORIZON, SHUT, Games, check_levels
+from .level import GEM, Level
 from .levels import Levels
 from .pool import Curriculum, LevelPool
-from .render import FLOOR, PLAYER, picture
+from .render import PLAYER, picture
 from .rules import DECOY_REWARD, GEM_REWARD, KEY_REWARD, MOVES, State
 
 
@@ -83,8 +83,6 @@ class BoxWorldVectorEnv(VectorEnv):
         self._width = self.config.columns + 1
         self._neighbour = neighbours(self.config.rows, self.config.columns).ravel()
         self._first = np.arange(num_envs) * (self.config.rows * self._width)
-        self._first_colour = np.arange(num_envs) * (self.config.num_colours + 2)
-        self._inventory_column = np.arange(1, self.config.rows + 1) * self._width - 1
         self._curriculum = Curriculum()
         self._fixed: Levels | None = None
         self._pool: LevelPool | None = None
@@ -106,11 +104,15 @@ class BoxWorldVectorEnv(VectorEnv):
             self._pool.set_levels(self._fixed)
         levels = self._given_levels(options or {})
         every = np.arange(self.num_envs)
-        self._games = Games.empty(self.num_envs, self.config)
+        self._games = Games.empty(
+            self.num_envs, self.config.rows, self.config.columns, self.config.num_colours
+        )
         if levels is None:
             self._pool.begin(self._games, every)
         else:
-            self._games.replace(every, Games.begin(levels, self.config), every)
+            horizon = self.config.horizon or NO_HORIZON
+            given = Games.begin(levels, self.config.num_colours, horizon=horizon)
+            self._games.replace(every, given, every)
         self._steps = np.zeros(self.num_envs, np.int64)
         self._returns = np.zeros(self.num_envs)
         self._ended = np.empty(0, np.int64)
@@ -126,14 +128,16 @@ class BoxWorldVectorEnv(VectorEnv):
             raise ValueError(f"actions are {self.num_envs} integers from 0 to 3, got {actions!r}")
         games = self._games
         target = self._neighbour.take(games.cell * 4 + actions)
-        status = games.status.ravel().take(self._first + target)
-        status[self._ended] = CLOSED
-        games.cell = np.where(status == CLOSED, games.cell, target)
+        kind = games.kind.reshape(-1).take(self._first + target)
+        kind[self._ended] = SHUT
+        games.cell = np.where(kind == FREE, target, games.cell)
         rewards = np.zeros(self.num_envs)
         self._steps += 1
         won = opened = np.zeros(self.num_envs, bool)
-        event = (status == EVENT).nonzero()[0]
+        event = (kind == EVENT).nonzero()[0]
+        event = event[games.openable(event, target[event])]
         if event.size:
+            games.cell[event] = target[event]
             rewards[event], won, opened = self._meet_events(event, target[event])
             self._returns += rewards
         if self._ended.size:
@@ -168,7 +172,7 @@ class BoxWorldVectorEnv(VectorEnv):
         ``None`` goes back to generated levels.
         """
         if levels is not None:
-            Games.begin(levels, self.config)  # raises for levels that do not fit
+            check_levels(levels, self.config)
         self._fixed = levels
         if self._pool is not None:
             self._pool.set_levels(levels)
@@ -189,32 +193,13 @@ class BoxWorldVectorEnv(VectorEnv):
     @property
     def state(self) -> State:
         """The games as arrays of :mod:`tf_relational.envs.rules`."""
-        games, columns = self._games, self.config.columns
-        board = games.board.reshape(self.num_envs, self.config.rows, self._width)
-        y, x = np.divmod(games.cell, self._width)
-        return State(
-            board=board[:, :, :columns].transpose(0, 2, 1).copy(),
-            position=np.stack([x, y], axis=1).astype(np.int8),
-            inventory=games.inventory.copy(),
-            decoys=self._decoys(),
-        )
+        levels = self.levels
+        return State(levels.board, levels.start_position, levels.start_inventory, levels.decoys)
 
     @property
     def levels(self) -> Levels:
         """The games as they stand, as levels that begin there."""
-        state, games = self.state, self._games
-        # A decoy that was opened in this step is gone from the board.
-        x, y = np.maximum(state.decoys, 0).transpose(2, 0, 1)
-        gone = state.board[np.arange(self.num_envs)[:, None], x, y] == EMPTY
-        return Levels(
-            board=state.board,
-            colours=games.palette[:, :-1].copy(),
-            decoys=np.where(gone[:, :, None], np.int8(-1), state.decoys),
-            solution_length=games.puzzle_type[:, 0].copy(),
-            puzzle_type=games.puzzle_type.copy(),
-            start_position=state.position,
-            start_inventory=state.inventory,
-        )
+        return self._games.levels()
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each game, for ``render_mode="rgb_array"``."""
@@ -224,28 +209,10 @@ class BoxWorldVectorEnv(VectorEnv):
 
     def _meet_events(self, event: np.ndarray, cell: np.ndarray):
         """Take keys and open boxes in the games ``event``, each on its tile ``cell``."""
-        games = self._games
-        board, before = games.board[event], games.inventory[event]
-        after, other = collect(board, before, cell, self._width)
-        games.board[event] = board
-        games.inventory[event] = after
-        games.status[event] = tile_status(board, after, self.config.num_colours)
-        first = self._first[event]
-        pixels = games.image.reshape(-1, 3)
-        pixels[first + cell] = FLOOR
-        pixels[first + cell - 1] = FLOOR
-        if other is not cell:
-            pixels[first + other] = FLOOR
-            pixels[first + other - 1] = FLOOR
-        colour = after[:, : self.config.rows] + self._first_colour[event, None]
-        colour[after[:, : self.config.rows] == EMPTY] += self.config.num_colours + 2
-        pixels[first[:, None] + self._inventory_column] = games.palette.reshape(-1, 3).take(
-            colour, axis=0
-        )
-
-        gem = (after == GEM).any(axis=1)
-        decoy = games.decoy[event, cell] & ~gem
-        reward = np.where((after != before).any(axis=1), KEY_REWARD, 0.0)
+        content, changed = self._games.collect(event, cell)
+        gem = content == GEM
+        decoy = self._games.decoy[event, cell] & ~gem
+        reward = np.where(changed, KEY_REWARD, 0.0)
         reward[decoy] = DECOY_REWARD
         reward[gem] = GEM_REWARD
         won = np.zeros(self.num_envs, bool)
@@ -290,20 +257,15 @@ class BoxWorldVectorEnv(VectorEnv):
         if "level" in options:
             if not isinstance(options["level"], Level):
                 raise ValueError(f"options['level'] is a Level, got {type(options['level'])}")
-            return Levels.stack([options["level"]] * self.num_envs)
-        levels = options.get("levels")
-        if levels is not None and len(levels) != self.num_envs:
+            levels = Levels.stack([options["level"]] * self.num_envs)
+        else:
+            levels = options.get("levels")
+        if levels is None:
+            return None
+        if len(levels) != self.num_envs:
             raise ValueError(f"options['levels'] needs {self.num_envs} levels, got {len(levels)}")
+        check_levels(levels, self.config)
         return levels
-
-    def _decoys(self) -> np.ndarray:
-        game, cell = self._games.decoy.nonzero()
-        count = self._games.decoy.sum(axis=1)
-        decoys = np.full((self.num_envs, int(count.max()), 2), -1, np.int8)
-        place = np.arange(game.size) - (count.cumsum() - count)[game]
-        decoys[game, place, 0] = cell % self._width
-        decoys[game, place, 1] = cell // self._width
-        return decoys
 
 
 def neighbours(rows: int, columns: int) -> np.ndarray:

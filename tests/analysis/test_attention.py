@@ -151,5 +151,5 @@ def test_attention_of_an_agent_is_the_models_without_the_batch():
     for name, value in alone.items():
         # Unscaled 2-simplicial logits are large; their softmax keeps four digits in float32.
         np.testing.assert_allclose(value, np.asarray(together[name])[1], atol=1e-4)
-    with pytest.raises(ValueError, match="expected one uint8"):
+    with pytest.raises(ValueError, match="expected uint8"):
         attention_of(agent, observations)

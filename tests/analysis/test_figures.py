@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tf_relational import analysis
 from tf_relational.analysis import attention_figures, canvas, curves, make_figures
 from tf_relational.analysis.attention import attention_of, simplicial_columns, virtual_on_board
 from tf_relational.analysis.episode import record
@@ -262,3 +263,10 @@ def test_the_task_of_a_run(tmp_path):
     other = {"experiment": "boxworld", "config": {"distractors": [1, 2], "agent": "relational"}}
     (tmp_path / "config.json").write_text(json.dumps(other))
     assert task_of(tmp_path) == STANDARD.__class__(distractors=(1, 2))
+
+
+def test_every_name_handed_on_exists():
+    for name in analysis.__all__:
+        assert getattr(analysis, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        analysis.nothing  # noqa: B018

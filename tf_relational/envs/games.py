@@ -13,10 +13,12 @@ import numpy as np
 from .config import BoxWorldConfig
 from .level import EMPTY, GEM
 from .levels import Levels
-from .render import EMPTY_INVENTORY, FLOOR, observation
+from .render import EMPTY_INVENTORY, FLOOR, PIXEL, observation, pixel
 
 FREE, SHUT, EVENT = 0, 1, 2
 """What a tile is: floor; a key in a box; a loose key or a lock."""
+
+_FLOOR = pixel(FLOOR)
 
 NO_HORIZON = np.iinfo(np.int64).max
 
@@ -30,8 +32,8 @@ class Games:
     board: np.ndarray  # int8 [B, P]
     kind: np.ndarray  # uint8 [B, P]: FREE, SHUT or EVENT
     needs: np.ndarray  # int8 [B, 2, P]: keys that open the tile, C + 1 for none
-    image: np.ndarray  # uint8 [B, P, 3]: the observation without the player
-    palette: np.ndarray  # uint8 [B, C + 2, 3]: the empty inventory's colour, then colours 0 to C
+    image: np.ndarray  # PIXEL [B, P]: the observation without the player
+    palette: np.ndarray  # PIXEL [B, C + 2]: the empty inventory's colour, then colours 0 to C
     inventory: np.ndarray  # int8 [B, K + 1]: the last place stays empty
     count: np.ndarray  # int64 [B]: keys in the inventory
     copies: np.ndarray  # int8 [B, C + 2]: copies held of each colour; the last is always 1
@@ -62,9 +64,11 @@ class Games:
         games = cls.empty(batch, rows, columns, num_colours or colours)
         games.board[:] = _flatten(levels.board)
         _describe_tiles(games)
-        games.image[:] = observation(levels.board, levels.colours, None, held).reshape(batch, -1, 3)
-        games.palette[:, 0] = games.palette[:, colours + 2 :] = EMPTY_INVENTORY
-        games.palette[:, 1 : colours + 2] = levels.colours
+        image = observation(levels.board, levels.colours, None, held)
+        games.image[:] = image.view(PIXEL).reshape(batch, -1)
+        games.palette[:] = pixel(EMPTY_INVENTORY)
+        colour = np.ascontiguousarray(levels.colours)
+        games.palette[:, 1 : colours + 2] = colour.view(PIXEL)[:, :, 0]
         games.inventory[:] = EMPTY
         games.inventory[:, : held.shape[1]] = held
         games.count[:] = (held != EMPTY).sum(axis=1)
@@ -96,8 +100,8 @@ class Games:
             board=np.empty((batch, tiles), np.int8),
             kind=np.empty((batch, tiles), np.uint8),
             needs=np.empty((batch, 2, tiles), np.int8),
-            image=np.empty((batch, tiles, 3), np.uint8),
-            palette=np.empty((batch, colours, 3), np.uint8),
+            image=np.empty((batch, tiles), PIXEL),
+            palette=np.empty((batch, colours), PIXEL),
             inventory=np.empty((batch, room + 1), np.int8),
             count=np.empty(batch, np.int64),
             copies=np.empty((batch, colours), np.int8),
@@ -139,7 +143,7 @@ class Games:
             ``[K]`` contents taken, and ``[K]`` whether the inventory changed.
         """
         tiles, colours = self.board.shape[1], self.copies.shape[1]
-        board, pixels = self.board.reshape(-1), self.image.reshape(-1, 3)
+        board, pixels = self.board.reshape(-1), self.image.reshape(-1)
         at, first = game * tiles + cell, game * colours
         tile = board.take(at)
         is_lock = self.needs.reshape(-1).take(at + game * tiles) < colours - 1
@@ -161,10 +165,10 @@ class Games:
         gone = np.concatenate([at, at - 1])
         board[gone] = EMPTY
         self.kind.reshape(-1)[gone] = FREE
-        pixels[gone] = FLOOR
+        pixels[gone] = _FLOOR
         shown = first[:, None] + 1 + after[:, : self.rows]
         column = (game * tiles)[:, None] + np.arange(self.width - 1, tiles, self.width)
-        pixels[column] = self.palette.reshape(-1, 3).take(shown, axis=0)
+        pixels[column] = self.palette.reshape(-1).take(shown)
 
         gem = (content == GEM).nonzero()[0]
         if gem.size:
@@ -189,7 +193,7 @@ class Games:
         decoys[game, place, 1] = cell // width
         return Levels(
             board=np.ascontiguousarray(board),
-            colours=self.palette[:, 1:].copy(),
+            colours=self.palette[:, 1:].copy().view(np.uint8).reshape(batch, -1, 3),
             decoys=decoys,
             solution_length=self.puzzle_type[:, 0].copy(),
             puzzle_type=self.puzzle_type.copy(),

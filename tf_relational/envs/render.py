@@ -8,6 +8,14 @@ FLOOR = (199, 199, 199)
 PLAYER = (127, 127, 127)
 EMPTY_INVENTORY = (10, 10, 10)
 
+PIXEL = np.dtype("V3")
+"""Three bytes as one element, which NumPy scatters faster than rows of three."""
+
+
+def pixel(colour: tuple[int, int, int]) -> np.ndarray:
+    """``[1]`` element of type :data:`PIXEL`."""
+    return np.array(colour, np.uint8).view(PIXEL)
+
 
 def observation(
     board: np.ndarray,
@@ -54,7 +62,8 @@ def _paint(indices, colours, blank):
     table[:, size] = blank
     indices = np.where(indices < 0, size, indices)
     first = np.arange(batch).reshape(-1, *[1] * (indices.ndim - 1)) * (size + 1)
-    return table.reshape(-1, 3).take(indices + first, axis=0)
+    painted = table.reshape(-1).view(PIXEL).take(indices + first)
+    return painted.view(np.uint8).reshape(*indices.shape, 3)
 
 
 def picture(image: np.ndarray, scale: int = 32) -> np.ndarray:

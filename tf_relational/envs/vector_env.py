@@ -13,8 +13,10 @@ from .games import EVENT, FREE, NO_HORIZON, SHUT, Games, check_levels
 from .level import GEM, Level
 from .levels import Levels
 from .pool import Curriculum, LevelPool
-from .render import PLAYER, picture
+from .render import PLAYER, picture, pixel
 from .rules import DECOY_REWARD, GEM_REWARD, KEY_REWARD, MOVES, State
+
+_PLAYER = pixel(PLAYER)
 
 
 class BoxWorldVectorEnv(VectorEnv):
@@ -233,8 +235,8 @@ class BoxWorldVectorEnv(VectorEnv):
         else:
             image, cell = games.image[places], games.cell[places]
             player = np.arange(places.size) * image.shape[1] + cell
-        image.reshape(-1, 3)[player] = PLAYER
-        return image.reshape(-1, *self.config.observation_shape)
+        image.reshape(-1)[player] = _PLAYER
+        return image.view(np.uint8).reshape(-1, *self.config.observation_shape)
 
     def _episode_infos(self, done, won, opened) -> dict[str, Any]:
         bridge = self.config.gem_locks == 2

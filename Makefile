@@ -14,6 +14,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := requirements.txt requirements.lock pyproject.toml
 ARGS ?=
+RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+NAME_ANOTHER = Name a Python 3.11 or newer: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format clean
@@ -47,15 +49,18 @@ $(VENV)/.installed-dev: $(SOURCES) | $(BIN)/python
 	@touch $(VENV)/.installed
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "tf_relational needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo not there)." >&2; \
-	  echo "Name another one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no '$(PYTHON)' here. $(NAME_ANOTHER)" >&2; exit 1; }
+	@$(PYTHON) -c '$(RECENT)' || { \
+	  echo "tf_relational needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+	    "$(NAME_ANOTHER)" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "'$(PYTHON) -m venv' failed, see above. On Debian and Ubuntu it comes with: apt-get install python3-venv" >&2; exit 1; }
 
 define install
-@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-  echo "$(VENV) holds $$($(BIN)/python --version 2>&1), and tf_relational needs Python 3.11 or newer. Remove $(VENV) and call make again." >&2; exit 1; }
+@$(BIN)/python -c '$(RECENT)' || { \
+  echo "$(VENV) holds $$($(BIN)/python --version 2>&1), and tf_relational needs Python 3.11 or newer." \
+    "Remove $(VENV) and call make again." >&2; exit 1; }
 @echo "Installing into $(VENV) (a few minutes the first time)"
 $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(LOCK),-c $(LOCK)) -e '$(1)'
 @touch $@

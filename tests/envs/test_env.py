@@ -41,8 +41,9 @@ def test_spec_goes_through_json_and_pickle(name):
 
 def test_ids_stand_for_the_papers_tasks():
     assert [gymnasium.make(name).unwrapped.config for name in IDS] == [STANDARD, BRIDGE]
-    envs = gymnasium.make_vec(IDS[1], num_envs=3, horizon=5)
+    envs = gymnasium.make_vec(IDS[1], num_envs=3, horizon=5, autoreset_mode="NEXT_STEP")
     assert isinstance(envs, BoxWorldVectorEnv) and envs.config.horizon == 5
+    assert envs.metadata["autoreset_mode"] == gymnasium.vector.AutoresetMode.NEXT_STEP
 
 
 def rollout(env, steps, seed):

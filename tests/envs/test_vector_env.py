@@ -252,7 +252,7 @@ def test_errors_say_what_was_given_and_what_is_allowed():
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset before step"):
         envs.step(np.zeros(2, int))
     envs.reset(seed=0)
-    for actions in ([0, 4], [0, -1], [0], [[0, 1]]):
+    for actions in ([0, 4], [0, -1], [0], [[0, 1]], [0.0, 1.0]):
         with pytest.raises(ValueError, match="2 integers from 0 to 3, got"):
             envs.step(np.array(actions))
     levels = generate(BRIDGE, 3, np.random.default_rng(0))

@@ -125,8 +125,9 @@ class BoxWorldVectorEnv(VectorEnv):
         if self._games is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         actions = np.asarray(actions)
+        is_batch = actions.shape == (self.num_envs,) and actions.dtype.kind in "iu"
         # Or-ed bits stay within 0 to 3 exactly when every action does.
-        if actions.shape != (self.num_envs,) or not 0 <= np.bitwise_or.reduce(actions) <= 3:
+        if not (is_batch and 0 <= np.bitwise_or.reduce(actions) <= 3):
             raise ValueError(f"actions are {self.num_envs} integers from 0 to 3, got {actions!r}")
         games = self._games
         target = self._neighbour.take(games.cell * 4 + actions)

@@ -39,6 +39,7 @@ for line in sys.stdin.buffer:
 _CHATTY_LOGGERS = (
     "absl",
     "ray._private.authentication.authentication_token_setup",
+    "ray._common.deprecation",
     "ray.rllib",
     "ray.tune",
     "tensorflow",

@@ -243,18 +243,24 @@ def test_figures_of_a_saved_model(agents, tmp_path):
         "standard_attention.png", "simplicial_attention.png", "episode.gif", "proof.txt",
     ]  # fmt: skip
     report = (tmp_path / "out" / "proof.txt").read_text()
-    assert report.startswith("Here.\nFresh level 10 of 10: step limit reached.\n\nSequent")
+    assert report.startswith("Here. It solved none of 10 fresh levels within 6 steps.\n\nSequent")
 
 
 def test_the_model_shown_is_the_best_or_the_last(tmp_path):
     assert last_model(tmp_path) is None
-    for frames in (640, 12_800):
-        (tmp_path / "checkpoints" / f"{frames:012d}").mkdir(parents=True)
-        (tmp_path / "checkpoints" / f"{frames:012d}" / "agent.keras").touch()
-    assert last_model(tmp_path)[1] == 12_800
-    (tmp_path / "checkpoints" / "best.keras").touch()
-    (tmp_path / "checkpoints" / "best.json").write_text('{"frames": 6400}')
-    assert last_model(tmp_path) == (tmp_path / "checkpoints" / "best.keras", 6400)
+    checkpoints = tmp_path / "checkpoints"
+    # Folders are numbered by iteration; the manifest tells the frames.
+    for iteration, frames in ((9, 12_800), (10, 640)):
+        folder = checkpoints / f"{iteration:06d}"
+        folder.mkdir(parents=True)
+        (folder / "agent.keras").touch()
+        (folder / "manifest.json").write_text(json.dumps({"extra": {"frames": frames}}))
+    (checkpoints / "agents").mkdir()
+    (checkpoints / "agents" / "000000001280.keras").touch()
+    assert last_model(tmp_path) == (checkpoints / "000009" / "agent.keras", 12_800)
+    (checkpoints / "best.keras").touch()
+    (checkpoints / "best.json").write_text('{"frames": 6400}')
+    assert last_model(tmp_path) == (checkpoints / "best.keras", 6400)
 
 
 def test_the_task_of_a_run(tmp_path):

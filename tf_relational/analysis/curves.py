@@ -17,7 +17,7 @@ from tf_relational.analysis.runs import (
     type_name,
 )
 
-_POINTS = "Each point is the mean over an interval of frames."
+_POINTS = "Of long runs, each point is the mean over a hundredth of the frames."
 
 
 def draw_mean_curves(
@@ -109,7 +109,8 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
         panel.set_ylim(-0.03, 1.03)
         panel.grid(alpha=0.3)
         panel.tick_params(labelsize=8)
-        panel.xaxis.get_offset_text().set_fontsize(8)
+        panel.set_xlim(left=0)
+        _count_in_thousands(panel)
     for panel in panels[len(kinds) :]:
         panel.set_visible(False)
     for panel in panels[max(0, len(kinds) - across) : len(kinds)]:
@@ -130,8 +131,15 @@ def _finish(axes, runs, words):
     axes.set_ylabel(solved_label(runs))
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlim(left=0)
+    _count_in_thousands(axes)
     axes.grid(alpha=0.3)
     axes.legend(loc="best", fontsize=9)
+
+
+def _count_in_thousands(axes):
+    from matplotlib.ticker import EngFormatter
+
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
 
 
 def _colour(agent):

@@ -87,13 +87,14 @@ def figures_of_model(
     """
     out_dir = Path(out_dir)
     out_dir.mkdir(parents=True, exist_ok=True)
-    episode, tried = _find_episode(model, config, seed, step_limit)
+    episode, selection = _find_episode(model, config, seed, step_limit)
+    description = f"{description} {selection}".strip()
     middle = len(episode.actions) // 2
     observation = episode.observations[middle]
     kind = episode.level.puzzle_type
     puzzle = f"puzzle type {kind}" if kind else "a puzzle without bridge"
     where = f"Step {middle} of {len(episode.actions)} in an episode of {puzzle}."
-    caption = {"description": f"{where} {description}".strip()}
+    caption = {"description": f"{where} {description}"}
     files = [
         draw_standard_attention(model, observation, out_dir / "standard_attention.png", **caption)
     ]
@@ -102,8 +103,7 @@ def figures_of_model(
         files.append(draw_simplicial_attention(model, observation, path, **caption))
     files.append(episode_gif(model, episode, out_dir / "episode.gif", description))
     proof = episode.proof()
-    head = f"{description}\nFresh level {tried} of {TRIES}: {episode.outcome}.\n\n".lstrip()
-    files.append(_write(out_dir / "proof.txt", head + proof.text()))
+    files.append(_write(out_dir / "proof.txt", f"{description}\n\n{proof.text()}"))
     if proof.proof is not None:
         files.append(_write(out_dir / "proof.tex", proof.latex(document=True)))
     return files
@@ -119,12 +119,14 @@ def last_model(folder: Path) -> tuple[Path, int | None] | None:
     if best.exists():
         frames = json.loads(told.read_text())["frames"] if told.exists() else None
         return best, frames
-    kept = [(path.stem, path) for path in checkpoints.glob("agents/*.keras")]
-    kept += [(path.parent.name, path) for path in checkpoints.glob("*/agent.keras")]
-    numbered = [(int(name), path) for name, path in kept if name.isdecimal()]
-    if not numbered:
+    kept = [(int(path.stem), path) for path in checkpoints.glob("agents/*.keras")]
+    for path in checkpoints.glob("*/agent.keras"):
+        manifest = path.parent / "manifest.json"
+        if manifest.exists():
+            kept.append((json.loads(manifest.read_text())["extra"]["frames"], path))
+    if not kept:
         return None
-    frames, path = max(numbered)
+    frames, path = max(kept)
     return path, frames
 
 
@@ -184,13 +186,16 @@ def _share_solved(folder, frames):
     return f" Solved in training then: {share[known[-1]]:.1%} ({limit})."
 
 
-def _find_episode(model, config, seed, step_limit) -> tuple[Episode, int]:
+def _find_episode(model, config, seed, step_limit) -> tuple[Episode, str]:
     rng = np.random.default_rng(seed)
     levels = generate(config, TRIES, rng)
     episodes = record_all(agent_policy(model, rng), levels, step_limit)
     solved = [number for number, e in enumerate(episodes) if e.outcome == "solved"]
-    chosen = solved[0] if solved else TRIES - 1
-    return episodes[chosen], chosen + 1
+    if not solved:
+        return episodes[-1], f"It solved none of {TRIES} fresh levels within {step_limit} steps."
+    first = "the first" if len(solved) > 1 else "the one"
+    count = f"{len(solved)} of {TRIES} fresh levels solved within {step_limit} steps"
+    return episodes[solved[0]], f"Shown is {first} of {count}."
 
 
 def _has_metrics(folder):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tf_relational.analysis.attention import simplicial_columns, virtual_on_board
-from tf_relational.analysis.canvas import label_font, write_lines
+from tf_relational.analysis.canvas import label_font, wrap, write_lines
 from tf_relational.analysis.episode import Episode
 from tf_relational.envs.render import picture
 
@@ -26,7 +26,7 @@ def episode_gif(
         model: An agent.
         episode: What was played, with this agent or without.
         path: GIF to write; its folder is made.
-        description: Words for the last line: which model, how far trained.
+        description: Words for the last lines: which model, how far trained.
         seconds: How long a frame is shown; the last one five times as long.
 
     Raises:
@@ -38,8 +38,9 @@ def episode_gif(
     frames = []
     for number, observation in enumerate(episode.observations):
         here = {name: value[number] for name, value in attention.items()}
-        lines = [_status(episode, number, float(values[number])), description]
-        frames.append(_frame(observation, attention_panels(here, observation), lines))
+        status = _status(episode, number, float(values[number]))
+        panels = attention_panels(here, observation)
+        frames.append(_frame(observation, panels, status, description))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     milliseconds = int(seconds * 1000)
@@ -88,8 +89,8 @@ def _status(episode, number, value):
     return f"{words}   {episode.outcome}"
 
 
-def _frame(observation, panels, lines):
-    """The board on the left, the panels in rows of two on the right, two lines of words below."""
+def _frame(observation, panels, status, description):
+    """The board on the left, the panels in rows of two on the right, words below."""
     from PIL import Image
 
     board = Image.fromarray(picture(observation, TILE))
@@ -105,7 +106,9 @@ def _frame(observation, panels, lines):
         x, row = x + width + gap, max(row, image.height + title_height)
     below = max(board.height + gap, y + row) + gap
     right = max(x + max(i.width, int(font.getlength(t))) for t, i, x, _ in places)
-    page = Image.new("RGB", (right + gap, below + 2 * title_height + gap), "white")
+    lines = [status, *wrap(description, font, right - gap)]
+    height = below + len(lines) * title_height + gap
+    page = Image.new("RGB", (right + gap, height), "white")
     page.paste(board, (gap, gap))
     for title, image, x, y in places:
         write_lines(page, [title], (x, y), font, title_height)

@@ -99,13 +99,14 @@ def read_run(run_dir: str | Path) -> Run:
 def curve(runs: Sequence[Run], name: str, points: int = 100, scale: float = 1.0):
     """Mean and deviation of one quantity over runs, on a common axis.
 
-    The frames are cut into at most `points` intervals; a run's value in an interval is the mean of
-    what it measured there, and an interval without a measurement is interpolated.
+    With at most `points` measurements a run, the axis holds every frame count at which some run
+    measured. With more, the frames are cut into `points` intervals, and a run's value in one is the
+    mean of what it measured there. Between its measurements a run is interpolated.
 
     Args:
         runs: Runs of one agent.
         name: Name in `Run.series`.
-        points: Most intervals.
+        points: Most measurements that are shown one by one, and else the number of intervals.
         scale: Factor on the frames (the paper's time-adjusted axis).
 
     Returns:
@@ -121,10 +122,13 @@ def curve(runs: Sequence[Run], name: str, points: int = 100, scale: float = 1.0)
     longest = max((len(x) for x, _ in measured), default=0)
     if longest == 0:
         return np.empty(0), np.empty(0), np.empty(0), np.empty((len(runs), 0))
-    count = min(points, longest)
-    edges = np.linspace(0.0, max(x.max() for x, _ in measured if len(x)), count + 1)
-    centres = (edges[1:] + edges[:-1]) / 2
-    each = np.stack([_binned(x, y, edges, centres) for x, y in measured])
+    if longest <= points:
+        centres = np.unique(np.concatenate([x for x, _ in measured]))
+        each = np.stack([_interpolated(x, y, centres) for x, y in measured])
+    else:
+        edges = np.linspace(0.0, max(x.max() for x, _ in measured if len(x)), points + 1)
+        centres = (edges[1:] + edges[:-1]) / 2
+        each = np.stack([_binned(x, y, edges, centres) for x, y in measured])
     reached = np.isfinite(each).any(axis=0)
     centres, each = centres[reached], each[:, reached]
     return centres, np.nanmean(each, axis=0), np.nanstd(each, axis=0), each
@@ -176,14 +180,15 @@ def _column(lines, name):
     return np.array([math.nan if value is None else value for value in values])
 
 
-def _binned(x, y, edges, centres):
+def _interpolated(x, y, centres):
     if len(x) == 0:
         return np.full(len(centres), np.nan)
+    return np.interp(centres, x, y, left=np.nan, right=np.nan)
+
+
+def _binned(x, y, edges, centres):
     place = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(centres) - 1)
     counts = np.bincount(place, minlength=len(centres))
     sums = np.bincount(place, weights=y, minlength=len(centres))
     filled = counts > 0
-    values = np.interp(centres, centres[filled], sums[filled] / counts[filled])
-    known = np.flatnonzero(filled)
-    values[: known[0]] = values[known[-1] + 1 :] = np.nan
-    return values
+    return _interpolated(centres[filled], sums[filled] / counts[filled], centres)

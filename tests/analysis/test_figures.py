@@ -7,7 +7,13 @@ import pytest
 from PIL import Image
 
 from tf_relational import analysis
-from tf_relational.analysis import attention_figures, canvas, curves, make_figures
+from tf_relational.analysis import (
+    attention_figures,
+    canvas,
+    curves,
+    evaluation_figure,
+    make_figures,
+)
 from tf_relational.analysis.attention import attention_of, simplicial_columns, virtual_on_board
 from tf_relational.analysis.episode import record
 from tf_relational.analysis.figures import figures_of_model, last_model, task_of
@@ -44,6 +50,7 @@ def drawn(monkeypatch):
 
     monkeypatch.setattr(attention_figures, "save", save)
     monkeypatch.setattr(curves, "save", save)
+    monkeypatch.setattr(evaluation_figure, "save", save)
     return kept
 
 
@@ -139,6 +146,53 @@ def test_every_puzzle_type_has_its_panel(tmp_path, drawn):
     assert caption.startswith("Training episodes")
     with pytest.raises(ValueError, match="none tells"):
         curves.draw_type_curves([], tmp_path / "none.png")
+
+
+def evaluation(limit=120):
+    def shares(mean):
+        entry = {"mean": mean, "low": mean / 2, "high": (1 + mean) / 2, "episodes": 100}
+        return {"fraction_solved": {"all": entry, "(1, 1, 2)": {**entry, "mean": 0.75 * mean}}}
+
+    played = {"sampled": shares(0.9), "scripted": shares(1.0), "random": shares(0.08)}
+    return {"step_limit": limit, "frames": 1000, **played}
+
+
+def test_an_evaluation_is_drawn_with_its_intervals(tmp_path, drawn):
+    path = evaluation_figure.draw_evaluation(evaluation(), tmp_path / "e.png", "Here.")
+    figure, _, caption = drawn[0]
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "fraction solved within 120 steps"
+    shown = {}
+    for container in axes.containers:
+        (line, _, (bars,)) = container.lines
+        shown[container.get_label()] = line.get_xdata().tolist()
+        ends = [segment[:, 0].tolist() for segment in bars.get_segments()]
+        if container.get_label() == "agent, sampled":
+            np.testing.assert_allclose(ends, [[0.45, 0.95], [0.45, 0.95]])
+    assert shown == {
+        "agent, sampled": [0.9, 0.675],
+        "scripted player": [1.0, 0.75],
+        "uniform random": [0.08, 0.06],
+    }
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["all\n100 episodes", "(1, 1, 2)\n100 episodes"]
+    assert caption.endswith("Here.")
+    with Image.open(path) as image:
+        image.verify()
+    with pytest.raises(ValueError, match="expected one of"):
+        evaluation_figure.draw_evaluation({"step_limit": 3}, tmp_path / "e.png")
+
+
+def test_an_evaluated_run_has_its_yardsticks_in_the_curve(tmp_path, drawn):
+    folder = run_folder(tmp_path, "relational", 0)
+    (folder / "evaluation.json").write_text(json.dumps(evaluation()))
+    other = run_folder(tmp_path, "relational", 1)
+    (other / "evaluation.json").write_text(json.dumps(evaluation(limit=None)))
+    files = make_figures([other, folder], tmp_path / "figures")
+    labels = list(lines_of(drawn[0][0].axes[0]))
+    assert labels[1:] == ["scripted player: 1.000", "uniform random: 0.080"]
+    names = [path.relative_to(tmp_path / "figures").as_posix() for path in files]
+    assert names[-2:] == ["relational_seed1/evaluation.png", "relational_seed0/evaluation.png"]
 
 
 def test_the_standard_attention_is_drawn_as_it_is(agents, episode, tmp_path, drawn):

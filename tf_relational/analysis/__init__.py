@@ -10,6 +10,7 @@ _HOME = {
     "SolveRate": "solve_rates",
     "agent_policy": "episode",
     "attention_of": "attention",
+    "draw_evaluation": "evaluation_figure",
     "draw_mean_curves": "curves",
     "draw_simplicial_attention": "attention_figures",
     "draw_single_curves": "curves",

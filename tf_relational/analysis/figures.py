@@ -14,6 +14,7 @@ from tf_relational.analysis.attention_figures import (
 )
 from tf_relational.analysis.curves import draw_mean_curves, draw_single_curves, draw_type_curves
 from tf_relational.analysis.episode import Episode, agent_policy, record_all
+from tf_relational.analysis.evaluation_figure import POLICIES, draw_evaluation
 from tf_relational.analysis.gif import episode_gif
 from tf_relational.analysis.runs import Run, group_by_agent, read_run, time_scales
 from tf_relational.envs import BRIDGE, STANDARD, BoxWorldConfig, generate
@@ -34,13 +35,15 @@ def make_figures(
 
     Curves over all runs: `training_curve.png` (Figure 3), `training_curve_<agent>.png` for an
     agent with several seeds (Figures 4, 5), `training_curve_time_adjusted.png` with two agents
-    (Figure 12), `fraction_by_type.png` (Figures 10, 11). For each run with a saved model, in the
-    folder `<agent>_seed<n>`, what `figures_of_model` draws.
+    (Figure 12), `fraction_by_type.png` (Figures 10, 11). For each run, in a folder
+    `<agent>_seed<n>`: `evaluation.png` if it was evaluated, and what `figures_of_model` draws if
+    it has a saved model.
 
     Args:
         run_dirs: Run directories, of any agents and seeds.
         out_dir: Folder to write into; made if missing.
-        references: Name -> share solved by another policy, dashed in the training curves.
+        references: Name -> share solved by another policy, dashed in the training curves. If left
+            out, the yardsticks of the first evaluation that has training's step limit.
 
     Returns:
         The files written.
@@ -51,11 +54,10 @@ def make_figures(
     out_dir = Path(out_dir)
     folders = [Path(run_dir) for run_dir in run_dirs]
     runs = [read_run(folder) for folder in folders if _has_metrics(folder)]
+    references = _yardsticks(runs) if references is None else references
     files = _curves(runs, out_dir, references) if runs else []
     for folder in folders:
-        found = last_model(folder)
-        if found is not None:
-            files += _of_run(folder, *found, out_dir)
+        files += _of_run(folder, out_dir)
     if not files:
         received = ", ".join(map(str, folders)) or "no run"
         raise ValueError(f"received {received}: neither metrics nor a model there")
@@ -132,8 +134,7 @@ def last_model(folder: Path) -> tuple[Path, int | None] | None:
 
 def task_of(folder: Path) -> BoxWorldConfig:
     """The Box-World task of a run, from its `config.json`."""
-    saved = json.loads((folder / "config.json").read_text())
-    fields = saved.get("config", saved)
+    saved, fields = json.loads((folder / "config.json").read_text()), _fields(folder)
     base = BRIDGE if "bridge" in str(saved.get("experiment", "bridge")) else STANDARD
     known = {field.name for field in dataclasses.fields(BoxWorldConfig)}
     values = {name: value for name, value in fields.items() if name in known}
@@ -155,21 +156,58 @@ def _curves(runs: list[Run], out_dir, references):
     return files
 
 
-def _of_run(folder, path, frames, out_dir):
+def _yardsticks(runs):
+    for run in runs:
+        evaluation = _evaluation(run.path)
+        if evaluation and evaluation.get("step_limit") == run.step_limit:
+            return {
+                POLICIES[name]: evaluation[name]["fraction_solved"]["all"]["mean"]
+                for name in ("scripted", "random")
+                if name in evaluation
+            }
+    return {}
+
+
+def _of_run(folder, out_dir):
+    evaluation, found = _evaluation(folder), last_model(folder)
+    if evaluation is None and found is None:
+        return []
+    fields = _fields(folder)
+    agent, seed = fields.get("agent", "agent"), int(fields.get("seed", 0))
+    target = out_dir / f"{agent}_seed{seed}"
+    files = []
+    if evaluation is not None:
+        words = _words(agent, seed, evaluation.get("frames"))
+        files.append(draw_evaluation(evaluation, target / "evaluation.png", words))
+    if found is not None:
+        path, frames = found
+        words = _words(agent, seed, frames) + _share_solved(folder, frames)
+        files += figures_of_model(_load(path), task_of(folder), target, seed, words)
+    return files
+
+
+def _load(path):
     import keras
 
     # Registers the models and layers, without which nothing can be loaded.
     import tf_relational.models  # noqa: F401
 
-    model = keras.models.load_model(path, compile=False)
+    return keras.models.load_model(path, compile=False)
+
+
+def _words(agent, seed, frames):
+    trained = f", after {frames:,} frames" if frames else ", untrained" if frames == 0 else ""
+    return f"{agent.capitalize()} agent, seed {seed}{trained}."
+
+
+def _evaluation(folder):
+    path = folder / "evaluation.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _fields(folder):
     saved = json.loads((folder / "config.json").read_text())
-    fields = saved.get("config", saved)
-    agent, seed = fields.get("agent", "agent"), int(fields.get("seed", 0))
-    trained = "" if frames is None else f", after {frames:,} frames"
-    words = f"{agent.capitalize()} agent, seed {seed}{trained if frames != 0 else ', untrained'}."
-    words += _share_solved(folder, frames)
-    target = out_dir / f"{agent}_seed{seed}"
-    return figures_of_model(model, task_of(folder), target, seed, words)
+    return saved.get("config", saved)
 
 
 def _share_solved(folder, frames):

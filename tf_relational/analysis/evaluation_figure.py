@@ -1,0 +1,73 @@
+"""The evaluation of a trained agent by puzzle type, beside policies that learned nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tf_relational.analysis.canvas import OTHER_COLOURS, new_figure, save
+
+POLICIES = {
+    "sampled": "agent, sampled",
+    "greedy": "agent, greedy",
+    "scripted": "scripted player",
+    "random": "uniform random",
+    "random_without_limit": "uniform random, no step limit",
+}
+_MARKERS = "osD^v"
+
+
+def draw_evaluation(evaluation: Mapping[str, Any], path: str | Path, description: str = "") -> Path:
+    """Fraction solved with its 95 % interval, a row for each kind of puzzle, a mark a policy.
+
+    Args:
+        evaluation: What `evaluation.json` of a run directory holds: `step_limit`, and for each of
+            `POLICIES` that was played `{"fraction_solved": {kind: {"mean", "low", "high",
+            "episodes"}}}`.
+        path: PNG to write.
+        description: Sentence for the caption: which agent.
+
+    Raises:
+        ValueError: No known policy is in it.
+    """
+    played = {name: evaluation[name]["fraction_solved"] for name in POLICIES if name in evaluation}
+    if not played:
+        raise ValueError(f"received {sorted(evaluation)}; expected one of {list(POLICIES)}")
+    first = next(iter(played.values()))
+    kinds = list(first)
+    figure = new_figure(8.0, 1.4 + 0.2 * (len(played) + 1) * len(kinds))
+    axes = figure.add_subplot()
+    for number, (name, shares) in enumerate(played.items()):
+        means = [shares[kind]["mean"] for kind in kinds]
+        reach = [
+            [shares[kind]["mean"] - shares[kind]["low"] for kind in kinds],
+            [shares[kind]["high"] - shares[kind]["mean"] for kind in kinds],
+        ]
+        shift = (number - (len(played) - 1) / 2) / (len(played) + 1)
+        axes.errorbar(
+            means,
+            [row + shift for row in range(len(kinds))],
+            # Rounding can leave a bound a hair on the wrong side of the mean.
+            xerr=[[max(0.0, value) for value in side] for side in reach],
+            fmt=_MARKERS[number],
+            color=OTHER_COLOURS[number],
+            label=POLICIES[name],
+            capsize=2,
+            markersize=5,
+        )
+    names = [f"{_kind(kind)}\n{first[kind]['episodes']} episodes" for kind in kinds]
+    axes.set_yticks(range(len(kinds)), names, fontsize=8)
+    axes.set_ylim(len(kinds) - 0.5, -0.5)
+    axes.set_xlim(-0.02, 1.02)
+    limit = evaluation.get("step_limit")
+    words = "without step limit" if limit is None else f"within {limit} steps"
+    axes.set_xlabel(f"fraction solved {words}")
+    axes.grid(axis="x", alpha=0.3)
+    for row in range(1, len(kinds)):
+        axes.axhline(row - 0.5, color="0.8", linewidth=0.8)
+    figure.legend(loc="outside upper center", ncols=3, fontsize=8)
+    caption = "Marks: share of fresh levels solved; bars: 95 % intervals."
+    return save(figure, path, "Evaluation by puzzle type", f"{caption} {description}".strip())
+
+
+def _kind(kind):
+    return {"all": "all", "None": "no bridge"}.get(kind, kind)

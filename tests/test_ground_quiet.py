@@ -28,7 +28,13 @@ def in_worker():
     import tensorflow as tf
     return float(tf.constant(2.0))
 
-ray.init(num_cpus=1, include_dashboard=False, **quiet.ray_options())
+# Ray gives its processes 30 seconds to come up, which a machine under load may not keep.
+for attempt in range(3):
+    try:
+        ray.init(num_cpus=1, include_dashboard=False, **quiet.ray_options())
+        break
+    except Exception:
+        ray.shutdown()
 print("worker", ray.get(in_worker.remote()))
 ray.shutdown()
 

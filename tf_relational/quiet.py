@@ -35,15 +35,13 @@ for line in sys.stdin.buffer:
         sys.stderr.buffer.flush()
 """
 
-# Loggers that warn about what a user of this package can do nothing about.
-_CHATTY_LOGGERS = (
-    "absl",
-    "ray._private.authentication.authentication_token_setup",
-    "ray._common.deprecation",
-    "ray.rllib",
-    "ray.tune",
-    "tensorflow",
-)
+# What Ray warns of at every start and a user of this package can do nothing about, by logger.
+_NOISE = {
+    "ray._common.deprecation": "deprecated",
+    "ray._private.authentication.authentication_token_setup": "authentication",
+    "ray.rllib.algorithms.algorithm_config": "on the new API stack",
+    "ray.tune.utils.util": "Install gputil",
+}
 _LIBRARIES = r"(ray|tensorflow|keras|tensorflow_datasets|gymnasium|google|jax|tensorboardX)(\.|$)"
 
 
@@ -78,8 +76,10 @@ def start() -> None:
     A second call changes nothing.
     """
     os.environ.update(environment())
-    for name in _CHATTY_LOGGERS:
-        logging.getLogger(name).setLevel(logging.ERROR)
+    for name, phrase in _NOISE.items():
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, _Without) for known in logger.filters):
+            logger.addFilter(_Without(phrase))
     for category in (DeprecationWarning, FutureWarning, PendingDeprecationWarning):
         warnings.filterwarnings("ignore", category=category, module=_LIBRARIES)
     if not any(isinstance(finder, _TensorFlowFinder) for finder in sys.meta_path):
@@ -110,6 +110,18 @@ def ray_options() -> dict:
 
 def _has_gpu() -> bool:
     return any(Path(p).exists() for p in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+
+
+class _Without(logging.Filter):
+    """Drops the records below an error that have a phrase in them."""
+
+    def __init__(self, phrase: str):
+        super().__init__()
+        self.phrase = phrase
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        words = record.getMessage().lower()
+        return record.levelno >= logging.ERROR or self.phrase.lower() not in words
 
 
 class _TensorFlowFinder(importlib.abc.MetaPathFinder):

@@ -21,7 +21,7 @@ from tf_relational.rl.rllib.threads import set_threads
 
 logger = logging.getLogger(__name__)
 
-MAX_FAILURES_IN_A_ROW = 20
+MAX_FAILURES = 20
 
 
 class KerasEnvRunner(SingleAgentEnvRunner):
@@ -195,6 +195,7 @@ class KerasEnvRunner(SingleAgentEnvRunner):
             rollout = self._run_unroll(length, not explore, random_actions)
             if rollout is not None:
                 break
+        self._failures = 0
         self._count(rollout.env_steps())
         return [rollout]
 
@@ -237,6 +238,8 @@ class KerasEnvRunner(SingleAgentEnvRunner):
             actions, _, _ = self._act(greedy, random_actions)
             steps += int((~self._resetting & (quota > 0)).sum())
             if self._step(actions, counted=quota > 0) is not None:
+                if self.statistics.just_finished.any():
+                    self._failures = 0
                 quota = np.maximum(quota - self.statistics.just_finished, 0)
         self._needs_initial_reset = True
         self._count(steps)
@@ -275,7 +278,6 @@ class KerasEnvRunner(SingleAgentEnvRunner):
         except Exception as error:
             self._recover(error)
             return None
-        self._failures = 0
         self._observation, reward, terminated, truncated, infos = result
         done = terminated | truncated
         self.statistics.record(reward, done, ~self._resetting, infos, self._same_step, counted)
@@ -296,9 +298,10 @@ class KerasEnvRunner(SingleAgentEnvRunner):
         self._failures += 1
         if not self.config.restart_failed_sub_environments:
             raise error
-        if self._failures > MAX_FAILURES_IN_A_ROW:
+        if self._failures > MAX_FAILURES:
             raise RuntimeError(
-                f"the environment {self.config.env!r} failed {self._failures} times in a row."
+                f"the environment {self.config.env!r} failed {self._failures} times without "
+                "finishing an unroll or an episode in between."
             ) from error
         logger.warning("the environment raised %r; it is made anew and the unroll discarded", error)
         outcomes = self.statistics.curriculum_outcomes

@@ -195,18 +195,14 @@ class KerasIMPALALearner(Learner):
 
     def configure_optimizers_for_module(self, module_id, config=None):
         variables = list(self.module[module_id].model.trainable_variables)
-        schedule = config.lr
-        optimizer = make_optimizer(
-            config.optimizer_name,
-            float(Scheduler(fixed_value_or_schedule=schedule).get_current_value()),
-            **config.optimizer_kwargs,
-        )
+        # Registering it sets the learning rate, from a number or a schedule.
+        optimizer = make_optimizer(config.optimizer_name, 0.0, **config.optimizer_kwargs)
         optimizer.build(variables)
         self.register_optimizer(
             module_id=module_id,
             optimizer=optimizer,
             params=variables,
-            lr_or_lr_schedule=schedule,
+            lr_or_lr_schedule=config.lr,
         )
 
     @staticmethod

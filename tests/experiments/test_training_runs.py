@@ -1,7 +1,9 @@
 """A run as a person makes it: started, stopped, killed, resumed, finished and read again."""
 
+import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tf_relational import experiments
+from tf_relational.experiments.command_line import main
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 300
@@ -20,6 +25,10 @@ def start(*arguments):
         [sys.executable, str(ROOT / "run.py"), "--exp", "bridge_boxworld", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
+
+
+def call(*arguments, experiment="bridge_boxworld"):
+    return main(["--exp", experiment, *map(str, arguments)])
 
 
 def lines_of(folder):
@@ -148,13 +157,12 @@ def test_a_finished_run_directory_is_complete(story):
     assert (folder / "export" / "saved_model.pb").exists()
 
 
-def test_a_finished_run_is_evaluated_at_all_its_checkpoints(story):
+def test_a_finished_run_is_evaluated_at_all_its_checkpoints(story, capsys):
     folder, _ = story
-    process = start("--mode", "evaluate", "--run", folder, "--checkpoint", "all",
-                    "--evaluation-episodes", 5)  # fmt: skip
-    output, _ = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 0, output
-    assert "uniform random" in output and "within 10 steps" in output
+    assert call("--mode", "evaluate", "--run", folder, "--checkpoint", "all",
+                "--evaluation-episodes", 5) == 0  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "within 10 steps" in printed and "uniform" in printed
     result = json.loads((folder / "evaluation.json").read_text())
     assert result["sampled"]["fraction_solved"]["(1, 1, 2)"]["episodes"] >= 5
     frames = [entry["frames"] for entry in result["curve"]]
@@ -181,6 +189,7 @@ def test_the_exported_agent_answers_as_the_checkpoint_does(story):
     ("arguments", "words"),
     [
         (["--resume", "{run}"], "is finished"),
+        (["--resume", "{run}", "{run}"], "train continues one run, 2 were given"),
         (["--resume", "{run}", "--learning-rate", "0.1"], "a resumed run keeps its settings"),
         (["--mode", "evaluate", "--run", "{run}", "--checkpoint", "7"], "unknown checkpoint '7'"),
         (["--mode", "evaluate", "--run", "{run}", "--gamma", "0.5"], "gamma cannot be changed"),
@@ -190,12 +199,10 @@ def test_the_exported_agent_answers_as_the_checkpoint_does(story):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_finished_run_is_not_changed(story, arguments, words, capsys):
-    from tf_relational.experiments.command_line import main
-
     folder, _ = story
     before = (folder / "result.json").read_bytes(), (folder / "metrics.jsonl").read_bytes()
     arguments = [word.format(run=folder) for word in arguments]
-    assert main(["--exp", "bridge_boxworld", *arguments]) == 2
+    assert call(*arguments) == 2
     assert words in capsys.readouterr().err
     assert before == (
         (folder / "result.json").read_bytes(),
@@ -204,9 +211,92 @@ def test_a_finished_run_is_not_changed(story, arguments, words, capsys):
 
 
 def test_another_experiment_refuses_the_run(story, capsys):
-    from tf_relational.experiments.command_line import main
-
     folder, _ = story
     for mode in ("train", "evaluate", "figures", "export"):
-        assert main(["--exp", "boxworld", "--mode", mode, "--run", str(folder)]) == 2
+        assert call("--mode", mode, "--run", folder, experiment="boxworld") == 2
         assert "is a run of bridge_boxworld, not of boxworld" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def ray_here():
+    import ray
+
+    from tf_relational.experiments.algorithm import start_ray
+
+    started = not ray.is_initialized()
+    start_ray()
+    yield
+    if started:
+        ray.shutdown()
+
+
+def test_a_truncated_checkpoint_is_refused_and_nothing_is_touched(
+    story, ray_here, tmp_path, capsys
+):
+    folder, _ = story
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "result.json").unlink()
+    path = checkpoints_of(copy)[-1] / "agent.keras"
+    path.write_bytes(path.read_bytes()[:1000])
+    before = {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+    assert call("--resume", copy) == 2
+    assert "agent.keras has 1000 bytes" in capsys.readouterr().err
+    assert before == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+
+
+def test_standard_boxworld_trains_with_the_same_code(ray_here):
+    from tf_relational.experiments.algorithm import algorithm_config
+    from tf_relational.experiments.iteration_metrics import SolvedWindow, iteration_metrics
+
+    config = dataclasses.replace(
+        experiments.get("boxworld").preset("smoke"),
+        horizon=5,
+        curriculum=False,
+        report_interval=0.1,
+    )
+    algorithm = algorithm_config("boxworld", config).build_algo()
+    try:
+        line = iteration_metrics(algorithm.train(), SolvedWindow(), config.horizon, 1.0)
+        outputs = algorithm.model(np.zeros((2, 9, 10, 3), np.uint8))
+        assert outputs["logits"].shape == (2, 4)
+    finally:
+        algorithm.stop()
+    assert line["frames"] >= 80
+    assert line["episode_len_mean"] <= 5
+    assert 0 < line["entropy"] <= np.log(4) + 1e-6
+    assert not any(key.startswith("curriculum") for key in line)
+    assert "fraction_solved/None" in line
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_paper_preset_reaches_rllib_to_the_letter(name):
+    from tf_relational.experiments.algorithm import algorithm_config
+
+    config = algorithm_config(name, experiments.get(name).preset("paper"))
+    assert (config.lr, config.gamma, config.entropy_coeff) == (2e-4, 0.99, 5e-3)
+    assert (config.train_batch_size_per_learner, config.rollout_fragment_length) == (1280, 40)
+    assert (config.num_env_runners, config.num_envs_per_env_runner) == (63, 1)
+    assert (config.optimizer_name, config.loss_reduction) == ("rmsprop_tf1", "sum")
+    assert config.optimizer_kwargs == {
+        "rho": 0.99, "momentum": 0.0, "epsilon": 0.1, "variant": "published"
+    }  # fmt: skip
+    assert (config.grad_clip, config.vf_loss_coeff, config.vtrace_lambda) == (40.0, 0.5, 1.0)
+    assert config.curriculum is None
+    assert config.env_config["horizon"] is None
+
+
+def test_several_seeds_make_one_run_each(tmp_path, capsys):
+    from tf_relational.experiments.command_line import Request
+    from tf_relational.experiments.train import _make
+
+    experiment = experiments.get("bridge_boxworld")
+    config = dataclasses.replace(experiment.preset("smoke"), seeds=(4, 2), num_env_runners=0)
+    made = _make(experiment, Request("train", "smoke", config, {}, (), tmp_path, "best"))
+    assert [directory.path.name for directory in made] == ["seed_4", "seed_2"]
+    assert [directory.config["seed"] for directory in made] == [4, 2]
+    assert len({directory.path.parent for directory in made}) == 1
+    told = capsys.readouterr().out
+    assert (
+        "horizon = 120 (paper: None)" in told and "learning_rate = 0.0005 (paper: 0.0002)" in told
+    )

@@ -64,6 +64,7 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             vtrace_lambda=config.vtrace_lambda,
             grad_clip=config.gradient_clip,
             curriculum=curriculum,
+            jit_compile=config.jit_compile,
         )
         .reporting(min_time_s_per_iteration=config.report_interval)
         # RLlib warns of its own deprecations at its default level.

@@ -34,6 +34,7 @@ SMOKE = {
     "unroll_length": 10,
     "batch_size": 80,
     "num_minibatches": 1,
+    "jit_compile": False,
     "checkpoint_interval": 5.0,
     "evaluation_interval": 640,
     "evaluation_episodes": 2,

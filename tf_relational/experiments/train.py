@@ -65,6 +65,7 @@ def _reopen(experiment: Experiment, request: Request) -> list[RunDirectory]:
         raise UserError(f"train continues one run, {len(request.runs)} were given")
     paths = run_paths(request.runs[0]) or [request.runs[0]]
     directories = [RunDirectory.open(path) for path in paths]
+    configs = []
     for directory in directories:
         if directory.experiment != experiment.name:
             raise UserError(
@@ -76,20 +77,29 @@ def _reopen(experiment: Experiment, request: Request) -> list[RunDirectory]:
             for name, value in request.overrides.items()
             if value != getattr(config, name)
         }
+        total_frames = changed.pop("total_frames", config.total_frames)
         if changed:
             words = ", ".join(
                 f"{name}={value!r} (the run has {getattr(config, name)!r})"
                 for name, value in changed.items()
             )
             raise UserError(
-                f"a resumed run keeps its settings, {directory.path / 'config.json'}; "
-                f"cannot change {words}"
+                f"a resumed run keeps its settings but total_frames, "
+                f"{directory.path / 'config.json'}; cannot change {words}"
             )
+        config = dataclasses.replace(config, total_frames=total_frames)
         check_cores(config)
-    unfinished = [directory for directory in directories if not directory.finished]
+        configs.append(config)
+    unfinished = {
+        directory: config
+        for directory, config in zip(directories, configs, strict=True)
+        if not directory.finished
+    }
     if not unfinished:
         raise UserError(f"{request.runs[0]} is finished: it has a result.json")
-    return unfinished
+    for directory, config in unfinished.items():
+        directory.write_config(experiment.name, directory.preset, config_to_json(config))
+    return list(unfinished)
 
 
 def _say_what_differs(experiment: Experiment, request: Request) -> None:

@@ -25,11 +25,15 @@ def look():
 SEEN = ["9.9.0", "their data set", "their part", "our data set"]
 
 
-def _run(script: Path, path: list[Path], cwd: Path) -> str:
+def _run(script: Path, path: list[Path], cwd: Path, *flags: str) -> str:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= {"PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=cwd, env=environment, capture_output=True, text=True
+        [sys.executable, *flags, str(script)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -120,9 +124,10 @@ def test_installed_in_the_same_environment(form, clone, theirs, tmp_path):
     assert before == after == ["datasets/__init__.py", "datasets/load.py"]
     script = tmp_path / "elsewhere" / "look.py"
     script.parent.mkdir()
-    # addsitedir, and not PYTHONPATH alone: an editable install works through a .pth file.
+    # addsitedir, and not PYTHONPATH: an editable install works through a .pth file. And without the
+    # site folder of these tests (-S), where this package may be installed too.
     script.write_text(f"import site; site.addsitedir({str(site)!r})" + LOOK + "print(look())")
-    assert _run(script, [], script.parent).strip() == str(SEEN)
+    assert _run(script, [], script.parent, "-S").strip() == str(SEEN)
 
 
 def test_in_a_ray_worker(clone, theirs):

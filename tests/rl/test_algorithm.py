@@ -200,7 +200,10 @@ def test_same_seed_same_run(cartpole, build):
         (lambda c: c.training(num_minibatches=3), "num_minibatches=3 must divide the 4 env"),
         (lambda c: c.training(grad_clip_by="value"), '"global_norm"; received \'value\''),
         (lambda c: c.training(curriculum={"p0": 2}), r"`p0` must be in \[0, 1\]"),
-        (lambda c: c.environment("Pendulum-v1"), "must be a gymnasium Discrete space"),
+        (
+            lambda c: c.environment("Pendulum-v1").env_runners(gym_env_vectorize_mode="sync"),
+            "must be a gymnasium Discrete space",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_with_words(cartpole, build, change, words):

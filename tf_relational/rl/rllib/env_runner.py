@@ -28,7 +28,7 @@ class KerasEnvRunner(SingleAgentEnvRunner):
     """Sample `Rollout`s from a gymnasium vector environment with a `KerasModule`.
 
     The environment is made by `gymnasium.make_vec` in the configured vectorisation mode (by default
-    its `vector_entry_point`), or by a creator registered with Tune, which is called with the
+    its `vector_entry_point`; `"sync"` for one that has none), or by a creator registered with Tune, which is called with the
     `env_config` and `num_envs` and may return a vector environment or a single one. Both
     `SAME_STEP` and `NEXT_STEP` autoreset work; in the latter the row in which an environment resets
     is masked.

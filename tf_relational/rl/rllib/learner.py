@@ -189,7 +189,11 @@ class KerasIMPALALearner(Learner):
 
     def before_gradient_based_update(self, *, timesteps):
         super().before_gradient_based_update(timesteps=timesteps)
-        self._entropy_schedule.update(timestep=timesteps.get(NUM_ENV_STEPS_SAMPLED_LIFETIME, 0))
+        steps = timesteps.get(NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)
+        self._entropy_schedule.update(timestep=steps)
+        # The base class sets the learning rate after an update, which is an update late.
+        schedule = self._optimizer_lr_schedules[self._optimizer]
+        self._set_optimizer_lr(self._optimizer, schedule.update(timestep=steps))
 
     # ------------------------------------------------------------------ the optimizer
 

@@ -106,7 +106,7 @@ class BoxWorldExperimentConfig:
     """Steps that each difficulty adds to that limit. No paper source."""
     curriculum_window: int = 300
     """Curriculum episodes over which success is measured. No paper source."""
-    curriculum_threshold: float = 0.7
+    curriculum_threshold: float = 0.6
     """Success above which the difficulty rises by one. No paper source."""
 
     jit_compile: bool = True

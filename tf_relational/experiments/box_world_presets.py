@@ -9,13 +9,12 @@ MODES = {
 
 LAPTOP = {
     "horizon": 120,
-    "total_frames": 4_000_000,
+    "total_frames": 3_000_000,
     "num_env_runners": 0,
     "num_envs": 32,
     "unroll_length": 20,
     "batch_size": 640,
     "num_minibatches": 4,
-    "learning_rate": 5e-4,
     "optimizer": "adam",
     "loss_reduction": "mean",
     "gamma": 0.9,

@@ -45,7 +45,7 @@ class Curriculum:
         first_difficulty=1,
         max_difficulty=None,
         window=300,
-        threshold=0.7,
+        threshold=0.6,
         horizon=6,
         horizon_growth=2,
     ):

@@ -31,4 +31,6 @@ def test_python_blocks_of_the_documents(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
     for block in re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.M | re.S):
-        exec(compile(block, name, "exec"), namespace)
+        code = compile(block, name, "exec")
+        if "build_algo(" not in block:  # starts Ray and trains, which tests/rl does
+            exec(code, namespace)

@@ -27,7 +27,7 @@ class StopRequest:
         >>> with StopRequest(notify=print) as stop:
         ...     os.kill(os.getpid(), signal.SIGTERM)
         ...     print(stop.requested, stop.exit_code)
-        SIGTERM: stopping with a checkpoint after this iteration (again: at once)
+        SIGTERM: stopping after this iteration with a checkpoint (again: stop at once)
         True 143
     """
 

@@ -6,15 +6,10 @@ import os
 import pytest
 
 from tf_relational import experiments
+from tf_relational.experiments.config_json import config_from_json, config_to_json
 from tf_relational.experiments.errors import UserError
-from tf_relational.experiments.run_directory import (
-    RunDirectory,
-    chosen_runs,
-    config_from_json,
-    config_to_json,
-    newest_run,
-    write_json,
-)
+from tf_relational.experiments.finding_runs import chosen_runs, newest_run
+from tf_relational.experiments.run_directory import RunDirectory, write_json
 
 
 def make(root, name="boxworld", **fields):

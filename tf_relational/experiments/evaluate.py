@@ -9,15 +9,12 @@ from typing import Any
 from tf_relational.experiments import evaluation
 from tf_relational.experiments.box_world_config import EVALUATION_FIELDS
 from tf_relational.experiments.command_line import Request
+from tf_relational.experiments.config_json import config_from_json
 from tf_relational.experiments.errors import UserError
+from tf_relational.experiments.finding_runs import chosen_runs
 from tf_relational.experiments.progress import duration, share
 from tf_relational.experiments.registry import Experiment
-from tf_relational.experiments.run_directory import (
-    RunDirectory,
-    chosen_runs,
-    config_from_json,
-    write_json,
-)
+from tf_relational.experiments.run_directory import RunDirectory, write_json
 
 POLICIES = {
     "sampled": "agent,\nsampled",

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from tf_relational.experiments.command_line import Request
 from tf_relational.experiments.errors import UserError
+from tf_relational.experiments.finding_runs import chosen_runs
 from tf_relational.experiments.registry import Experiment
-from tf_relational.experiments.run_directory import RunDirectory, chosen_runs
+from tf_relational.experiments.run_directory import RunDirectory
 
 
 def main(experiment: Experiment, request: Request) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from tf_relational.experiments.metrics import solved_by_type
 
 _PLAIN_INTERVAL = 30.0
+_EVALUATED = "evaluation/fraction_solved"
 
 
 class Progress:
@@ -46,6 +47,7 @@ class Progress:
         self._live: Any = None
         self._first: tuple[float, int] | None = None
         self._next_line = float("-inf")
+        self._evaluated: float | None = None
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -71,8 +73,10 @@ class Progress:
         """Shows the newest metrics; `last` writes a plain line even if one was just written."""
         if self._first is None:
             self._first = self._clock(), metrics["frames"]
+        # An evaluation comes with few iterations; its share stays in sight until the next.
+        self._evaluated = metrics.get(_EVALUATED, self._evaluated)
         if self._live is not None:
-            self._live.update(self._table(metrics), refresh=True)
+            self._live.update(self._table(metrics | {_EVALUATED: self._evaluated}), refresh=True)
         elif last or self._clock() >= self._next_line:
             self._next_line = self._clock() + _PLAIN_INTERVAL
             print(self._line(metrics), file=self._stream, flush=True)
@@ -110,6 +114,7 @@ class Progress:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
 
         frames = metrics["frames"]
         left = self.seconds_left(frames)
@@ -121,7 +126,7 @@ class Progress:
             f"{duration(left)} left" if left is not None else "",
         )
         solved = Table(title=f"solved {limit_words(metrics)}", box=box.SIMPLE, show_header=False)
-        solved.add_column("puzzles")
+        solved.add_column("puzzles", min_width=24)
         solved.add_column("solved", justify="right")
         solved.add_row("all", share(metrics.get("fraction_solved")))
         for name, value in solved_by_type(metrics).items():
@@ -134,7 +139,7 @@ class Progress:
                 learning.add_row(label, format(metrics[key], form))
         columns = Table.grid(padding=(0, 4))
         columns.add_row(solved, learning)
-        return Group(self.title, head, columns)
+        return Group(Text(self.title), head, columns)
 
 
 _ROWS = (
@@ -150,7 +155,7 @@ _ROWS = (
     ("Difficulty", "curriculum/difficulty", ".0f"),
     ("Curriculum share", "curriculum/probability", ".2f"),
     ("Curriculum success", "curriculum/success", ".2f"),
-    ("Solved when evaluated", "evaluation/fraction_solved", ".3f"),
+    ("Solved when evaluated", _EVALUATED, ".3f"),
 )
 _IN_LINE = ("episode_return_mean", "episode_len_mean", "entropy", "curriculum/difficulty")
 

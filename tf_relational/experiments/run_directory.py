@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -206,72 +204,6 @@ def fresh_folder(parent: Path) -> Path:
             continue
         return path
     raise UserError(f"{parent} holds too many folders named {name}")
-
-
-def newest_run(root: str | os.PathLike[str], experiment: str) -> Path:
-    """Returns the newest run of an experiment that has a model; `UserError` without one."""
-    found = [path for path in run_paths(Path(root) / experiment) if RunDirectory(path).agents()]
-    if not found:
-        raise UserError(
-            f"no run of {experiment} with a trained model under {root}; "
-            f"train one with: python run.py --exp {experiment}"
-        )
-    return max(found, key=lambda path: (path / "config.json").stat().st_mtime)
-
-
-def run_paths(folder: Path) -> list[Path]:
-    """Returns the run directories in a folder: itself, its children or theirs, by name."""
-    if (folder / "config.json").exists():
-        return [folder]
-    patterns = ("*/config.json", "*/*/config.json")
-    return sorted({path.parent for pattern in patterns for path in folder.glob(pattern)})
-
-
-def chosen_runs(named: Iterable[Path], root: Path, experiment: str) -> list[RunDirectory]:
-    """Returns the runs that a call named, or the newest one; a folder stands for those in it.
-
-    Raises:
-        UserError: a folder holds no run, or a run is of another experiment.
-    """
-    found = []
-    for path in list(named) or [newest_run(root, experiment)]:
-        inside = run_paths(path) if path.is_dir() else []
-        for folder in inside or [path]:
-            directory = RunDirectory.open(folder)
-            if directory.experiment != experiment:
-                raise UserError(
-                    f"{folder} is a run of {directory.experiment}, not of {experiment}; "
-                    f"use --exp {directory.experiment}"
-                )
-            found.append(directory)
-    return found
-
-
-def config_to_json(config: Any) -> dict[str, Any]:
-    """Returns a configuration dataclass as plain JSON values."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
-
-
-def config_from_json(kind: type, values: dict[str, Any], source: str) -> Any:
-    """Builds a configuration dataclass from `config_to_json`'s values.
-
-    Raises:
-        UserError: a field is missing or unknown, or a value is out of its range.
-    """
-    fields = {field.name for field in dataclasses.fields(kind)}
-    _require_same(fields, values, source)
-    return kind(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    )
-
-
-def _require_same(fields: Iterable[str], values: dict[str, Any], source: str) -> None:
-    missing, extra = sorted(set(fields) - set(values)), sorted(set(values) - set(fields))
-    if missing or extra:
-        raise UserError(
-            f"{source} was written by another version: missing fields {missing or 'none'}, "
-            f"unknown fields {extra or 'none'}"
-        )
 
 
 def _frames_of(checkpoint: Path) -> int | None:

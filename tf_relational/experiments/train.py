@@ -1,32 +1,18 @@
-"""`--mode train`: trains a Box-World agent, from nothing or from a run directory's checkpoint."""
+"""`--mode train`: which run directories a call makes or continues, and training in each."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import time
-from pathlib import Path
 from typing import Any
 
-from tf_relational.experiments import export, figures
-from tf_relational.experiments.algorithm import algorithm_config, check_cores, start_ray
+from tf_relational.experiments.algorithm import check_cores
 from tf_relational.experiments.command_line import Request
+from tf_relational.experiments.config_json import config_from_json, config_to_json
 from tf_relational.experiments.errors import UserError
-from tf_relational.experiments.evaluate import evaluate_model, evaluate_run, print_table
-from tf_relational.experiments.iteration_metrics import SolvedWindow, iteration_metrics
-from tf_relational.experiments.metrics import MetricsLog
-from tf_relational.experiments.progress import Progress, duration
-from tf_relational.experiments.provenance import provenance
+from tf_relational.experiments.finding_runs import run_paths
 from tf_relational.experiments.registry import Experiment
-from tf_relational.experiments.run_directory import (
-    RunDirectory,
-    config_from_json,
-    config_to_json,
-    fresh_folder,
-    run_paths,
-    write_json,
-)
-from tf_relational.experiments.stopping import StopRequest
+from tf_relational.experiments.run_directory import RunDirectory, fresh_folder
+from tf_relational.experiments.training import Training
 
 
 def main(experiment: Experiment, request: Request) -> int:
@@ -113,176 +99,5 @@ def _say_what_differs(experiment: Experiment, request: Request) -> None:
                 print(f"  {field.name} = {_plain(ours)} (paper: {_plain(theirs)})")
 
 
-class Training:
-    """One run, from its directory's newest checkpoint, or from nothing, to its last frame.
-
-    Args:
-        experiment: the experiment.
-        directory: its run directory; the configuration is the one in `config.json`.
-    """
-
-    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
-        self.experiment = experiment
-        self.directory = directory
-        self.config = config_from_json(
-            experiment.config, directory.config, str(directory.path / "config.json")
-        )
-        self.window = SolvedWindow()
-        # What a checkpoint carries beside the algorithm's own state.
-        self.frames = 0
-        self.wall_time = 0.0
-        self.best = -1.0
-        self.next_evaluation = self.config.evaluation_interval
-        self.commands: list[str] = []
-        self.started = _now()
-
-    def run(self) -> int:
-        """Trains to the end and evaluates; returns 0, or the exit code of a signal that came."""
-        progress: Progress | None = None
-        self.directory.lock()
-        start_ray()
-        with StopRequest(notify=lambda text: (progress.say if progress else print)(text)) as stop:
-            print(f"run directory: {self.directory.path}", flush=True)
-            self.algorithm = algorithm_config(self.experiment.name, self.config).build_algo()
-            stop.install()
-            try:
-                self._restore()
-                progress = Progress(self._title(), self.config.total_frames)
-                with MetricsLog(self.directory.path, self.frames) as log, progress:
-                    self._train(log, progress, stop)
-            finally:
-                self.algorithm.stop()
-            if self.frames < self.config.total_frames:
-                print(
-                    f"stopped at {self.frames:,} frames; to go on: python run.py "
-                    f"--exp {self.experiment.name} --resume {self.directory.path}",
-                    flush=True,
-                )
-                return stop.exit_code
-        self._finish()
-        return 0
-
-    def _train(self, log: MetricsLog, progress: Progress, stop: StopRequest) -> None:
-        saved = clock = time.monotonic()
-        while self.frames < self.config.total_frames and not stop.requested:
-            result = self.algorithm.train()
-            now = time.monotonic()
-            self.wall_time, clock = self.wall_time + now - clock, now
-            line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
-            self.frames = line["frames"]
-            last = self.frames >= self.config.total_frames
-            if (self.frames >= self.next_evaluation or last) and not stop.requested:
-                line.update(self._evaluate())
-            log.write(line)
-            progress.show(line, last=last or stop.requested)
-            if last or stop.requested or now - saved >= self.config.checkpoint_interval:
-                self._save()
-                saved = time.monotonic()
-            # Evaluations and checkpoints belong to the run's wall time as well.
-            now = time.monotonic()
-            self.wall_time, clock = self.wall_time + now - clock, now
-
-    def _evaluate(self) -> dict[str, float]:
-        """Evaluates the sampled policy, keeps the model, and the best one by itself."""
-        interval = self.config.evaluation_interval
-        self.next_evaluation = (self.frames // interval + 1) * interval
-        model = self.algorithm.model
-        shares = evaluate_model(model, self.config)["fraction_solved"]
-        _save_model(model, self.directory.agents_path / f"{self.frames:012d}.keras")
-        if shares["all"]["mean"] >= self.best:
-            self.best = shares["all"]["mean"]
-            _save_model(model, self.directory.checkpoint_path / "best.keras")
-            write_json(
-                self.directory.checkpoint_path / "best.json",
-                {
-                    "frames": self.frames,
-                    "fraction_solved": self.best,
-                    "step_limit": self.config.evaluation_step_limit,
-                },
-            )
-        return {
-            f"evaluation/fraction_solved{'' if kind == 'all' else '/' + kind}": entry["mean"]
-            for kind, entry in shares.items()
-        }
-
-    def _save(self) -> None:
-        from tf_relational.rl import checkpoints
-
-        state = {
-            "frames": self.frames,
-            "wall_time": self.wall_time,
-            "best": self.best,
-            "next_evaluation": self.next_evaluation,
-            "commands": self.commands,
-            "started": self.started,
-            "window": self.window.get_state(),
-        }
-        checkpoints.save(
-            self.algorithm,
-            self.directory.checkpoint_path,
-            keep=self.config.keep_checkpoints,
-            extra=state,
-        )
-
-    def _restore(self) -> None:
-        from tf_relational.rl import checkpoints
-
-        path = checkpoints.latest(self.directory.checkpoint_path)
-        if path is not None:
-            try:
-                state = checkpoints.restore(self.algorithm, path)["extra"]
-            except checkpoints.CheckpointError as error:
-                raise UserError(str(error)) from error
-            self.frames, self.wall_time = state["frames"], state["wall_time"]
-            self.best, self.next_evaluation = state["best"], state["next_evaluation"]
-            self.commands, self.started = state["commands"], state["started"]
-            self.window.set_state(state["window"])
-            print(f"resuming at {self.frames:,} frames, {duration(self.wall_time)} of training")
-        self.commands = [*self.commands, provenance()["command"]]
-
-    def _finish(self) -> None:
-        evaluation = evaluate_run(self.directory, self.config)
-        write_json(self.directory.path / "evaluation.json", evaluation)
-        write_json(
-            self.directory.path / "result.json",
-            {
-                "experiment": self.experiment.name,
-                "preset": self.directory.preset,
-                "agent": self.config.agent,
-                "seed": self.config.seed,
-                "frames": self.frames,
-                "wall_time": round(self.wall_time, 1),
-                "started": self.started,
-                "finished": _now(),
-                **provenance(),
-                "commands": self.commands,
-                "evaluation": evaluation,
-            },
-        )
-        print_table(evaluation)
-        figures.draw([self.directory], self.directory.path / "figures")
-        if not (self.directory.path / "export").exists():
-            export.write(self.directory)
-        print(f"finished in {duration(self.wall_time)}: {self.directory.path / 'result.json'}")
-
-    def _title(self) -> str:
-        return (
-            f"{self.experiment.name}, {self.config.agent} agent, seed {self.config.seed}, "
-            f"{self.directory.path}"
-        )
-
-
-def _save_model(model: Any, path: Path) -> None:
-    """Saves a `.keras` file so that a kill never leaves half of it under that name."""
-    path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}")
-    model.save(temporary)
-    temporary.replace(path)
-
-
 def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

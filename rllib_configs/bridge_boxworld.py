@@ -31,7 +31,9 @@ def config(agent="simplicial", seed=None, num_env_runners=63, variant="published
     Returns:
         A `KerasIMPALAConfig` (an RLlib `IMPALAConfig`), to be changed by RLlib's own methods.
     """
-    return box_world_config("tf_relational/BridgeBoxWorld-v0", agent, seed, num_env_runners, variant)
+    return box_world_config(
+        "tf_relational/BridgeBoxWorld-v0", agent, seed, num_env_runners, variant
+    )
 
 
 def box_world_config(env, agent, seed, num_env_runners, variant):

@@ -6,8 +6,17 @@ from tf_relational.ops.vtrace import vtrace
 
 
 def slow_vtrace(
-    log_pi, log_mu, rewards, discounts, values, bootstrap, mask=None,
-    clip_rho=1.0, clip_c=1.0, clip_pg_rho=1.0, lambda_=1.0,
+    log_pi,
+    log_mu,
+    rewards,
+    discounts,
+    values,
+    bootstrap,
+    mask=None,
+    clip_rho=1.0,
+    clip_c=1.0,
+    clip_pg_rho=1.0,
+    lambda_=1.0,
 ):
     """Equation 1 of the IMPALA paper as the sum it is, one environment and one step at a time."""
     length, batch = values.shape
@@ -133,9 +142,13 @@ def test_no_gradient_flows_and_it_compiles():
 
 def test_shapes_that_do_not_fit_are_named():
     arrays = batch()
-    with pytest.raises(ValueError, match=r"`rewards` must have the shape \[T, B\].*\(7, 5\).*\(6, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"`rewards` must have the shape \[T, B\].*\(7, 5\).*\(6, 5\)"
+    ):
         vtrace(arrays[0], arrays[1], arrays[2][1:], *arrays[3:])
-    with pytest.raises(ValueError, match=r"`bootstrap_value` must have shape \[B\].*\(5,\).*\(4,\)"):
+    with pytest.raises(
+        ValueError, match=r"`bootstrap_value` must have shape \[B\].*\(5,\).*\(4,\)"
+    ):
         vtrace(*arrays[:5], arrays[5][1:])
 
 

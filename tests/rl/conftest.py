@@ -41,9 +41,7 @@ def cartpole(cluster, mlp):
     return (
         KerasIMPALAConfig()
         .environment("CartPole-v1")
-        .env_runners(
-            num_env_runners=0, num_envs_per_env_runner=4, rollout_fragment_length=5
-        )
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=4, rollout_fragment_length=5)
         .training(
             keras_model=mlp,
             keras_model_kwargs={"width": 8},

@@ -11,7 +11,9 @@ def train_until(algo, condition, seconds=120):
         result = algo.train()
         if condition(result):
             return result
-        assert time.monotonic() - start < seconds, f"not within {seconds} s: {result['env_runners']}"
+        assert time.monotonic() - start < seconds, (
+            f"not within {seconds} s: {result['env_runners']}"
+        )
 
 
 @pytest.fixture
@@ -82,9 +84,7 @@ def test_a_killed_runner_is_replaced_and_training_goes_on(cluster, cartpole, bui
     algo.train()
     victim = algo.env_runner_group._worker_manager.actors()[1]
     cluster.kill(victim, no_restart=False)
-    result = train_until(
-        algo, lambda r: r["fault_tolerance"]["num_remote_worker_restarts"] == 1
-    )
+    result = train_until(algo, lambda r: r["fault_tolerance"]["num_remote_worker_restarts"] == 1)
     before = result["frames"]
     result = train_until(algo, lambda r: r["frames"]["sampled"] > before["sampled"] + 400)
     assert result["fault_tolerance"]["num_healthy_workers"] == 2
@@ -115,9 +115,7 @@ def test_an_environment_that_raises_now_and_then_does_not_end_the_run(cartpole, 
         return Fragile(gym.make_vec("CartPole-v1", context["num_envs"]))
 
     register_env("fragile", create)
-    algo = build(
-        cartpole.environment("fragile").reporting(min_sample_timesteps_per_iteration=2000)
-    )
+    algo = build(cartpole.environment("fragile").reporting(min_sample_timesteps_per_iteration=2000))
     result = algo.train()
     assert result["env_runners"]["num_env_step_failures"] > 3
     assert result["frames"]["trained"] == result["frames"]["sampled"] >= 2000
@@ -155,7 +153,7 @@ def test_remote_learner_and_curriculum_on_remote_runners(cartpole, build):
         cartpole.environment("easy")
         .env_runners(num_env_runners=1)
         .learners(num_learners=1)
-        .training(curriculum={"window": 5, "max_difficulty": 3})
+        .training(curriculum={"p0": 0.9, "span": 11, "window": 5, "max_difficulty": 3})
         .reporting(min_sample_timesteps_per_iteration=400)
     )
     before = algo.model.get_weights()[0]
@@ -170,10 +168,12 @@ def test_remote_learner_and_curriculum_on_remote_runners(cartpole, build):
     assert (algo.model.get_weights()[0] != before).any()
     train_until(
         algo,
-        lambda r: algo.env_runner_group.foreach_env_runner(
-            lambda runner: runner.env.setting, local_env_runner=False
-        )
-        == [algo.curriculum.setting()],
+        lambda r: (
+            algo.env_runner_group.foreach_env_runner(
+                lambda runner: runner.env.setting, local_env_runner=False
+            )
+            == [algo.curriculum.setting()]
+        ),
     )
 
 
@@ -198,7 +198,7 @@ def test_same_seed_same_run(cartpole, build):
         (lambda c: c.training(loss_reduction="max"), r'"sum" or "mean"; received \'max\''),
         (lambda c: c.training(train_batch_size_per_learner=30), "multiple of a runner's rollout"),
         (lambda c: c.training(num_minibatches=3), "num_minibatches=3 must divide the 4 env"),
-        (lambda c: c.training(grad_clip_by="value"), '"global_norm"; received \'value\''),
+        (lambda c: c.training(grad_clip_by="value"), "\"global_norm\"; received 'value'"),
         (lambda c: c.training(curriculum={"p0": 2}), r"`p0` must be in \[0, 1\]"),
         (
             lambda c: c.environment("Pendulum-v1").env_runners(gym_env_vectorize_mode="sync"),

@@ -117,7 +117,11 @@ def test_a_new_process_goes_on_where_the_old_one_was(make_algo, tmp_path):
     out = tmp_path / "arrays.npz"
     here = pathlib.Path(__file__).parent
     run = subprocess.run(
-        [sys.executable, "-c", IN_A_NEW_PROCESS.format(tests=str(here), path=str(path), out=str(out))],
+        [
+            sys.executable,
+            "-c",
+            IN_A_NEW_PROCESS.format(tests=str(here), path=str(path), out=str(out)),
+        ],
         capture_output=True,
         text=True,
         timeout=600,

@@ -24,13 +24,15 @@ def test_window_is_emptied_by_a_raise():
 
 
 def test_probability_falls_with_difficulty_within_its_bounds():
-    curriculum = Curriculum(p0=0.8, p_min=0.1, span=4, window=1, first_difficulty=2)
+    curriculum = Curriculum(
+        p0=0.8, p_min=0.1, span=4, window=1, first_difficulty=2, horizon=3, horizon_growth=4
+    )
     seen = [curriculum.probability]
     for _ in range(5):
         curriculum.record([True])
         seen.append(curriculum.probability)
     assert seen == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.1, 0.1])
-    assert curriculum.setting() == {"probability": 0.1, "difficulty": 7, "horizon": 20}
+    assert curriculum.setting() == {"probability": 0.1, "difficulty": 7, "horizon": 3 + 4 * 7}
 
 
 def test_last_difficulty():

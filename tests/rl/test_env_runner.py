@@ -166,7 +166,7 @@ def test_episode_statistics_and_curriculum_kept_apart(make_runner, mode):
     for key, value in runner.statistics.take().items():
         assert key[0] == "sums"
         sums[key[1]] = value
-    # Episodes in 12 steps: lengths 2, 3, 4 (a reset takes a step in NEXT_STEP mode), 5 a curriculum.
+    # In 12 steps, where a reset takes one in NEXT_STEP mode; the last one's are the curriculum's.
     finished = [6, 4, 3, 2] if mode is AutoresetMode.SAME_STEP else [4, 3, 2, 2]
     lengths, returns = [2, 3, 4, 5], [3, 6, 10, 15]
     count = sum(finished[:3])
@@ -227,6 +227,13 @@ def test_curriculum_reaches_the_environment_and_its_replacement(make_runner):
     runner._sample(num_timesteps=20, explore=True)
     assert runner.env.unwrapped is not before
     assert runner.env.unwrapped.settings == [(0.5, 3, 20)]
+
+
+def test_evaluation_is_without_the_curriculum(make_runner):
+    runner = make_runner(num_envs=2)
+    runner.set_curriculum(probability=0.5, difficulty=3, horizon=20)
+    runner._sample(num_episodes=2, explore=True)
+    assert runner.env.unwrapped.settings == [(0.5, 3, 20), (0.0, 3, 20), (0.5, 3, 20)]
 
 
 def test_curriculum_needs_an_environment_that_has_one(cartpole):

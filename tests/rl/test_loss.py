@@ -61,9 +61,7 @@ def test_parts_equal_the_definition(reduction):
     policy, value, entropy, _ = slow_parts(b)
     count = b["mask"].sum()
     scale = 1.0 if reduction == "sum" else 1.0 / count
-    parts = impala_loss(
-        **b, value_coefficient=0.5, entropy_coefficient=0.01, reduction=reduction
-    )
+    parts = impala_loss(**b, value_coefficient=0.5, entropy_coefficient=0.01, reduction=reduction)
     parts = {name: float(part) for name, part in parts.items()}
     assert parts["policy_loss"] == pytest.approx(scale * policy, rel=1e-4)
     assert parts["value_loss"] == pytest.approx(scale * value, rel=1e-4)

@@ -56,7 +56,9 @@ def test_make_optimizer():
     assert isinstance(make_optimizer(variant="paper"), TF1RMSProp)
     adam = make_optimizer("Adam", 3e-4, epsilon=1e-5)
     assert type(adam) is keras.optimizers.Adam and adam.epsilon == 1e-5
-    with pytest.raises(ValueError, match=r"unknown optimizer 'adamm'; allowed: rmsprop_tf1, .*adam"):
+    with pytest.raises(
+        ValueError, match=r"unknown optimizer 'adamm'; allowed: rmsprop_tf1, .*adam"
+    ):
         make_optimizer("adamm")
     with pytest.raises(ValueError, match=r'"published" or "paper"; received \'tf1\''):
         TF1RMSProp(variant="tf1")

@@ -110,9 +110,7 @@ def vtrace(
         correction = delta + trace * correction
         return correction, correction
 
-    _, corrections = ops.scan(
-        step, ops.zeros_like(bootstrap_value), (deltas, traces), reverse=True
-    )
+    _, corrections = ops.scan(step, ops.zeros_like(bootstrap_value), (deltas, traces), reverse=True)
     targets = values + corrections
     next_targets = ops.concatenate([targets[1:], bootstrap_value[None]], axis=0)
     advantages = mask * pg_rho * (rewards + discounts * next_targets - values)

@@ -20,8 +20,8 @@ def save(algo, directory, keep=3, extra=None):
     """Save `algo` as `directory/<training iteration>`, whole or not at all.
 
     Everything is written to a hidden folder beside, checksums last, and then renamed. The folder
-    is an RLlib checkpoint (weights, optimizer slots, counters, curriculum; `Algorithm.from_checkpoint`
-    reads it) with `agent.keras`, the bare model, and `manifest.json`.
+    is an RLlib checkpoint (weights, optimizer slots, counters, curriculum), which
+    `Algorithm.from_checkpoint` reads, with `agent.keras`, the bare model, and `manifest.json`.
 
     Args:
         algo: a `KerasIMPALA`.
@@ -90,7 +90,8 @@ def restore(algo, path):
         path: a checkpoint, or a directory of them, of which the newest is taken.
 
     Returns:
-        The manifest: a dict with `iteration`, `env_steps_sampled`, `env_steps_trained`, `extra`, ...
+        The manifest: a dict with `iteration`, `env_steps_sampled`, `env_steps_trained`, `extra`
+        and what was checked.
 
     Raises:
         CheckpointError: the checkpoint is missing, not one of `save`, incomplete, altered, or does
@@ -112,7 +113,8 @@ def restore(algo, path):
             )
         if _sha256(file) != expected["sha256"]:
             raise CheckpointError(
-                f"the checkpoint {path} is altered: the contents of {name} do not match its checksum."
+                f"the checkpoint {path} is altered: the contents of {name} do not match its "
+                "checksum."
             )
     have = _shapes(algo)
     for part in ("model", "optimizer"):
@@ -141,7 +143,9 @@ def read_manifest(path):
             f"{path} is not a checkpoint of tf_relational: it has no {MANIFEST}."
         ) from None
     except ValueError as error:
-        raise CheckpointError(f"the checkpoint {path} is truncated: {MANIFEST} is not JSON.") from error
+        raise CheckpointError(
+            f"the checkpoint {path} is truncated: {MANIFEST} is not JSON."
+        ) from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not a checkpoint of tf_relational: see its {MANIFEST}.")
     if manifest.get("version") != VERSION:
@@ -156,7 +160,11 @@ def _complete(directory):
     if not directory.is_dir():
         return []
     return sorted(
-        (p for p in directory.iterdir() if re.fullmatch(r"\d+", p.name) and (p / MANIFEST).exists()),
+        (
+            p
+            for p in directory.iterdir()
+            if re.fullmatch(r"\d+", p.name) and (p / MANIFEST).exists()
+        ),
         key=lambda p: int(p.name),
     )
 
@@ -164,7 +172,7 @@ def _complete(directory):
 def _shapes(algo):
     """Describe the model and the optimizer by name and the shapes of their arrays."""
     model = algo.model
-    optimizers = algo.learner_group.get_state(components="learner/optimizer")["learner"]["optimizer"]
+    learner = algo.learner_group.get_state(components="learner/optimizer")["learner"]
     return {
         "model": {
             "name": type(model).__name__,
@@ -172,7 +180,9 @@ def _shapes(algo):
         },
         "optimizer": {
             "name": algo.config.optimizer_name,
-            "shapes": [list(array.shape) for arrays in optimizers.values() for array in arrays],
+            "shapes": [
+                list(array.shape) for arrays in learner["optimizer"].values() for array in arrays
+            ],
         },
     }
 

@@ -71,7 +71,9 @@ def impala_loss(
         (0.5, 1.3863)
     """
     if reduction not in ("sum", "mean"):
-        raise ValueError(f'impala_loss: `reduction` must be "sum" or "mean"; received {reduction!r}.')
+        raise ValueError(
+            f'impala_loss: `reduction` must be "sum" or "mean"; received {reduction!r}.'
+        )
     logits = ops.cast(logits, "float32")
     values = ops.cast(values, "float32")
     mask = ops.ones(logits.shape[:2], "float32") if mask is None else ops.cast(mask, "float32")

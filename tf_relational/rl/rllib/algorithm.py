@@ -91,9 +91,7 @@ class KerasIMPALA(IMPALA):
                 tag="set_curriculum",
                 remote_worker_ids=outdated,
             )
-            self.env_runner_group.fetch_ready_async_reqs(
-                tags="set_curriculum", timeout_seconds=0.0
-            )
+            self.env_runner_group.fetch_ready_async_reqs(tags="set_curriculum", timeout_seconds=0.0)
         return result
 
     def _push_curriculum_to_local_runner(self):

@@ -143,7 +143,9 @@ class KerasIMPALAConfig(IMPALAConfig):
                 "leaves the others waiting in the all-reduce."
             )
         if self.num_aggregator_actors_per_learner:
-            self._value_error("aggregator actors need torch; use num_aggregator_actors_per_learner=0.")
+            self._value_error(
+                "aggregator actors need torch; use num_aggregator_actors_per_learner=0."
+            )
         if self.rollout_fragment_length == "auto" or not self.rollout_fragment_length:
             self._value_error("`rollout_fragment_length` must be a number of steps, not 'auto'.")
         if not self.in_evaluation:

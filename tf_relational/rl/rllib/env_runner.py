@@ -28,10 +28,10 @@ class KerasEnvRunner(SingleAgentEnvRunner):
     """Sample `Rollout`s from a gymnasium vector environment with a `KerasModule`.
 
     The environment is made by `gymnasium.make_vec` in the configured vectorisation mode (by default
-    its `vector_entry_point`; `"sync"` for one that has none), or by a creator registered with Tune, which is called with the
-    `env_config` and `num_envs` and may return a vector environment or a single one. Both
-    `SAME_STEP` and `NEXT_STEP` autoreset work; in the latter the row in which an environment resets
-    is masked.
+    its `vector_entry_point`; `"sync"` for one that has none), or by a creator registered with Tune,
+    which is called with the `env_config` and `num_envs` and may return a vector environment or a
+    single one. Both `SAME_STEP` and `NEXT_STEP` autoreset work; in the latter the row in which an
+    environment resets is masked.
 
     A step that ends an episode has discount 0. That holds for a time limit, too: the published runs
     treated it as the end. With `config.bootstrap_truncated` the value of the last observation is
@@ -39,7 +39,8 @@ class KerasEnvRunner(SingleAgentEnvRunner):
     estimate it; in `NEXT_STEP` mode the learner evaluates the observation itself).
 
     With `sample(num_episodes=n)` (evaluation) every environment contributes a share of the `n`
-    episodes that is fixed beforehand, so that short episodes are not over-counted.
+    episodes that is fixed beforehand, so that short episodes are not over-counted; a curriculum is
+    off meanwhile.
 
     An environment that raises is made anew and the unfinished rollout is discarded
     (`config.restart_failed_sub_environments`, on by default here).
@@ -95,7 +96,9 @@ class KerasEnvRunner(SingleAgentEnvRunner):
         self.num_envs = num_envs
         mode = self.env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         if AutoresetMode(mode) is AutoresetMode.DISABLED:
-            raise ValueError("the vector environment must reset itself; received autoreset DISABLED.")
+            raise ValueError(
+                "the vector environment must reset itself; received autoreset DISABLED."
+            )
         self._same_step = AutoresetMode(mode) is AutoresetMode.SAME_STEP
         self.statistics = EpisodeStatistics(num_envs)
         self._needs_initial_reset = True
@@ -158,7 +161,9 @@ class KerasEnvRunner(SingleAgentEnvRunner):
             ValueError: the environment has no `set_curriculum(probability, difficulty, horizon)`.
         """
         self._curriculum = {
-            "probability": probability, "difficulty": difficulty, "horizon": horizon
+            "probability": probability,
+            "difficulty": difficulty,
+            "horizon": horizon,
         }
         env = self.env.unwrapped
         if not hasattr(env, "set_curriculum"):
@@ -183,11 +188,23 @@ class KerasEnvRunner(SingleAgentEnvRunner):
     # ------------------------------------------------------------------ sampling
 
     def _sample(
-        self, *, num_timesteps=None, num_episodes=None, explore, random_actions=False,
+        self,
+        *,
+        num_timesteps=None,
+        num_episodes=None,
+        explore,
+        random_actions=False,
         force_reset=False,
     ):
         if num_episodes is not None:
-            return [self._run_episodes(num_episodes, not explore, random_actions)]
+            curriculum = self._curriculum
+            if curriculum is not None:
+                self.set_curriculum(**{**curriculum, "probability": 0.0})
+            try:
+                return [self._run_episodes(num_episodes, not explore, random_actions)]
+            finally:
+                if curriculum is not None:
+                    self.set_curriculum(**curriculum)
         if force_reset:
             self._needs_initial_reset = True
         length = -(-num_timesteps // self.num_envs)
@@ -223,9 +240,7 @@ class KerasEnvRunner(SingleAgentEnvRunner):
                 rewards[t] += self._truncation_bonus(truncated & ~terminated, infos)
                 ends[t] = terminated | truncated
         observations[length] = self._observation
-        return Rollout(
-            observations, actions, log_probs, rewards, ends, mask, self._weights_seq_no
-        )
+        return Rollout(observations, actions, log_probs, rewards, ends, mask, self._weights_seq_no)
 
     def _run_episodes(self, num_episodes, greedy, random_actions):
         """Run a fixed number of episodes in each environment and count only those."""

@@ -3,8 +3,12 @@
 import numpy as np
 import tree
 
-FLAGS = {"win": "solved", "bridge_opened": "bridge_opened", "distractor_opened": "distractor_opened"}
-"""Booleans an environment may report at the end of an episode, and the names they are counted under."""
+FLAGS = {
+    "win": "solved",
+    "bridge_opened": "bridge_opened",
+    "distractor_opened": "distractor_opened",
+}
+"""Booleans an environment may report at the end of an episode, and what they are counted as."""
 
 
 class EpisodeStatistics:

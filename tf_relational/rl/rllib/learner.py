@@ -1,7 +1,5 @@
 """The learner: one compiled function for forward pass, V-trace, gradient, clip and update."""
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 from ray.rllib.core import ALL_MODULES, COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
@@ -46,7 +44,7 @@ class KerasIMPALALearner(Learner):
         )
         # Ray adds an argument to the methods of actors; tf.function must not see it.
         self._step = tf.function(
-            functools.partial(type(self)._step_eagerly, self),
+            lambda batch, entropy_coefficient: self._step_eagerly(batch, entropy_coefficient),
             jit_compile=self.config.jit_compile,
             autograph=False,
         )
@@ -54,7 +52,13 @@ class KerasIMPALALearner(Learner):
     # ------------------------------------------------------------------ the update
 
     def update(
-        self, batch=None, *, training_data=None, episodes=None, timesteps=None, return_state=False,
+        self,
+        batch=None,
+        *,
+        training_data=None,
+        episodes=None,
+        timesteps=None,
+        return_state=False,
         **kwargs,
     ):
         """Make the gradient steps of one train batch.
@@ -98,12 +102,10 @@ class KerasIMPALALearner(Learner):
         width = rollout.actions.shape[1]
         if width % config.num_minibatches:
             raise ValueError(
-                f"num_minibatches={config.num_minibatches} does not divide the {width} environments "
-                "of a train batch (train_batch_size_per_learner / rollout_fragment_length)."
+                f"num_minibatches={config.num_minibatches} does not divide the {width} "
+                "environments of a train batch."
             )
-        entropy_coefficient = tf.constant(
-            self._entropy_schedule.get_current_value(), tf.float32
-        )
+        entropy_coefficient = tf.constant(self._entropy_schedule.get_current_value(), tf.float32)
         size = width // config.num_minibatches
         for start in range(0, width, size):
             part = slice(start, start + size)

@@ -23,15 +23,17 @@ def build_keras_model(model, observation_space, action_space, kwargs):
         ValueError: the action space is not discrete, or `model` is neither of the two.
     """
     if not hasattr(action_space, "n"):
-        raise ValueError(f"the actions must be a gymnasium Discrete space; received {action_space}.")
+        raise ValueError(
+            f"the actions must be a gymnasium Discrete space; received {action_space}."
+        )
     if isinstance(model, str):
         from tf_relational import models
 
         return models.build_agent(model, num_actions=int(action_space.n), **kwargs)
     if not callable(model):
         raise ValueError(
-            "`keras_model` must be the name of a registered agent or a callable (observation_space, "
-            f"action_space, **kwargs) -> keras.Model; received {model!r}."
+            "`keras_model` must be the name of a registered agent or a callable "
+            f"(observation_space, action_space, **kwargs) -> keras.Model; received {model!r}."
         )
     return model(observation_space, action_space, **kwargs)
 

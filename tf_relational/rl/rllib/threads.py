@@ -17,7 +17,8 @@ def set_threads(threads):
         return
     threading = tf.config.threading
     have = (
-        threading.get_intra_op_parallelism_threads(), threading.get_inter_op_parallelism_threads()
+        threading.get_intra_op_parallelism_threads(),
+        threading.get_inter_op_parallelism_threads(),
     )
     if have == (threads, threads):
         return
@@ -27,6 +28,6 @@ def set_threads(threads):
     except RuntimeError:
         warnings.warn(
             f"TensorFlow runs already, with {have} threads (0 is its own choice), so threads="
-            f"{threads} has no effect in this process; build the algorithm before anything computes.",
+            f"{threads} has no effect in this process; build the algorithm before others compute.",
             stacklevel=2,
         )

@@ -17,51 +17,61 @@ def read(name, case=None):
         return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
 
 
-def value_and_gradients(loss, layer, inputs):
-    """The loss, its gradients by variable path, and its gradient by the inputs.
+def run(function, *arrays):
+    """Call a function of tensors; JAX compiles it whole, which is quicker than step by step."""
+    if keras.backend.backend() == "jax":
+        import jax
 
-    Args:
-        loss: function of `(call, inputs)`, where `call(*args, **kwargs)` calls the layer.
-        layer: a built Keras layer or model.
-        inputs: one float or integer array; integers have no gradient.
+        function = jax.jit(function)
+    return function(*arrays)
 
-    Returns:
-        The loss as a float, dict from variable path to array, array or None.
-    """
-    variables = layer.trainable_variables
-    floats = np.issubdtype(np.asarray(inputs).dtype, np.floating)
+
+def function_gradients(function, *arrays):
+    """The gradients of a scalar function of tensors by each of its arguments, as arrays."""
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        inputs = tf.constant(inputs)
+        tensors = [tf.constant(array) for array in arrays]
         with tf.GradientTape() as tape:
-            if floats:
-                tape.watch(inputs)
-            value = loss(layer, inputs)
-        sources = [variable.value for variable in variables] + [inputs] * floats
-        gradients = [tf.convert_to_tensor(each) for each in tape.gradient(value, sources)]
-    elif keras.backend.backend() == "jax":
+            tape.watch(tensors)
+            value = function(*tensors)
+        gradients = [tf.convert_to_tensor(each) for each in tape.gradient(value, tensors)]
+    else:
         import jax
         import jax.numpy as jnp
 
-        fixed = [variable.value for variable in layer.non_trainable_variables]
-
-        def of_arrays(values, given):
-            def call(*args, **kwargs):
-                return layer.stateless_call(values, fixed, *args, **kwargs)[0]
-
-            return loss(call, given)
-
-        inputs = jnp.asarray(inputs)
-        values = [variable.value for variable in variables]
-        value, parts = jax.value_and_grad(of_arrays, argnums=(0, 1) if floats else (0,))(
-            values, inputs
+        every = tuple(range(len(arrays)))
+        gradients = jax.jit(jax.grad(function, argnums=every))(
+            *[jnp.asarray(array) for array in arrays]
         )
-        gradients = [*parts[0], *parts[1:]]
-    else:
-        raise NotImplementedError(f"no gradients here on {keras.backend.backend()}")
-    gradients = [np.asarray(each) for each in gradients]
-    by_path = {
-        variable.path: gradient for variable, gradient in zip(variables, gradients, strict=False)
-    }
-    return float(value), by_path, gradients[-1] if floats else None
+    return [np.asarray(each) for each in gradients]
+
+
+def layer_gradients(loss, layer, inputs):
+    """The gradients of a scalar by a layer's weights and inputs.
+
+    Args:
+        loss: function of `(call, inputs)`, where `call(...)` calls the layer.
+        layer: a built Keras layer or model.
+        inputs: one array; integers have no gradient.
+
+    Returns:
+        Dict from the variables' paths to arrays, and the array of the inputs or None.
+    """
+    variables = layer.trainable_variables
+    inputs = np.asarray(inputs)
+    floats = np.issubdtype(inputs.dtype, np.floating)
+
+    def of_arrays(*arrays):
+        values, given = arrays[: len(variables)], arrays[-1] if floats else inputs
+
+        def call(*args, **kwargs):
+            fixed = [variable.value for variable in layer.non_trainable_variables]
+            return layer.stateless_call(list(values), fixed, *args, **kwargs)[0]
+
+        return loss(call, given)
+
+    arrays = [np.asarray(variable.value) for variable in variables] + [inputs] * floats
+    gradients = function_gradients(of_arrays, *arrays)
+    by_path = {variable.path: each for variable, each in zip(variables, gradients, strict=False)}
+    return by_path, gradients[-1] if floats else None

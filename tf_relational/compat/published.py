@@ -4,13 +4,19 @@ import numpy as np
 
 from tf_relational.compat import simplicial
 
-# Each kind: a function from the weights and sizes to a built layer and its variables by the
-# authors' names.
+# Each kind: a function from the weights and sizes to a built layer, and one from the layer to its
+# variables by the authors' names.
 KINDS = {
-    "relational_attention": simplicial.relational_attention,
-    "simplicial_attention": simplicial.simplicial_attention,
-    "relational_agent": simplicial.relational_agent,
-    "simplicial_agent": simplicial.simplicial_agent,
+    "relational_attention": (
+        simplicial.make_relational_attention,
+        simplicial.relational_attention_variables,
+    ),
+    "simplicial_attention": (
+        simplicial.make_simplicial_attention,
+        simplicial.simplicial_attention_variables,
+    ),
+    "relational_agent": (simplicial.make_relational_agent, simplicial.agent_variables),
+    "simplicial_agent": (simplicial.make_simplicial_agent, simplicial.agent_variables),
 }
 
 
@@ -41,15 +47,15 @@ def load_published(kind, arrays, **options):
     >>> layer(np.ones((1, 5, 8), "float32")).shape
     TensorShape([1, 5, 8])
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is one of {sorted(KINDS)}; received {kind!r}.")
+    make, _ = _functions(kind)
     sizes = {name: np.asarray(arrays[name]) for name in arrays if name.split(".")[0] == "cfg"}
     weights = {name: arrays[name] for name in arrays if name not in sizes}
     if any(name.startswith("w.") for name in weights):
         weights = {name[2:]: array for name, array in weights.items() if name.startswith("w.")}
     weights = {name: np.asarray(array) for name, array in weights.items()}
 
-    layer, variables = KINDS[kind](Weights(kind, weights), sizes, options)
+    layer = make(Weights(kind, weights), sizes, options)
+    variables = published_variables(kind, layer)
     missing, extra = sorted(set(variables) - set(weights)), sorted(set(weights) - set(variables))
     if missing or extra:
         raise ValueError(
@@ -65,6 +71,29 @@ def load_published(kind, arrays, **options):
     for name, variable in variables.items():
         variable.assign(weights[name].astype("float32"))
     return layer
+
+
+def published_variables(kind, layer):
+    """A layer's variables by the authors' names.
+
+    Args:
+        kind: one of `KINDS`.
+        layer: a built layer or model of that kind.
+
+    Returns:
+        Dict from the authors' names, without `w.`, to Keras variables.
+
+    Raises:
+        ValueError: an unknown kind.
+    """
+    _, variables = _functions(kind)
+    return variables(layer)
+
+
+def _functions(kind):
+    if kind not in KINDS:
+        raise ValueError(f"kind is one of {sorted(KINDS)}; received {kind!r}.")
+    return KINDS[kind]
 
 
 class Weights(dict):

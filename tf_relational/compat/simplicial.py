@@ -1,7 +1,7 @@
-"""The names of "Logic and the 2-Simplicial Transformer"'s weights, and where they go.
+"""The weights of "Logic and the 2-Simplicial Transformer" by the authors' names.
 
-Each function takes the weights, the sizes the authors recorded with them (`cfg`) and constructor
-options, and gives a built layer and a dict from the authors' names to its variables.
+For each kind one function makes the built layer from the weights, the sizes the authors recorded
+with them (`cfg`) and constructor options; another gives a layer's variables by name.
 """
 
 from tf_relational.layers.relational_attention import RelationalAttention
@@ -10,65 +10,42 @@ from tf_relational.models.relational_agent import RelationalAgent
 from tf_relational.models.simplicial_agent import SimplicialAgent
 
 
-def relational_attention(weights, sizes, options):
+def make_relational_attention(weights, sizes, options):
     features, _ = weights.shape("qkv_weights", 2)
-    options = {**_attention_sizes(sizes), **options}
-    layer = RelationalAttention(**options)
+    layer = RelationalAttention(**{**_attention_sizes(sizes), **options})
     layer.build((None, None, features))
-    return layer, {"qkv_weights": layer.qkv_weights}
+    return layer
 
 
-def simplicial_attention(weights, sizes, options):
+def relational_attention_variables(layer):
+    return {"qkv_weights": layer.qkv_weights}
+
+
+def make_simplicial_attention(weights, sizes, options):
     features, _ = weights.shape("qkkv_weights", 2)
-    options = {
-        "simplicial_dim": weights.shape("B_weight", 3)[0],
-        **_attention_sizes(sizes),
-        **options,
-    }
-    layer = SimplicialAttention(**options)
+    size = weights.shape("B_weight", 3)[0]
+    layer = SimplicialAttention(size, **{**_attention_sizes(sizes), **options})
     layer.build((None, None, features))
-    return layer, {"qkkv_weights": layer.qkkv_weights, "B_weight": layer.B_weight}
+    return layer
 
 
-def relational_agent(weights, sizes, options):
-    return _agent(RelationalAgent, weights, sizes, options)
+def simplicial_attention_variables(layer):
+    return {"qkkv_weights": layer.qkkv_weights, "B_weight": layer.B_weight}
 
 
-def simplicial_agent(weights, sizes, options):
-    options = {
+def make_relational_agent(weights, sizes, options):
+    return _make_agent(RelationalAgent, weights, sizes, options)
+
+
+def make_simplicial_agent(weights, sizes, options):
+    own = {
         "simplicial_dim": weights.shape("block.attention2.B_weight", 3)[0],
         "num_virtual": weights.shape("virtual_entities.embeddings", 2)[0],
-        **options,
     }
-    agent, variables = _agent(SimplicialAgent, weights, sizes, options)
-    core = agent.core
-    variables["virtual_entities.embeddings"] = core.virtual_entities
-    variables["block.attention2.qkkv_weights"] = core.attention2.qkkv_weights
-    variables["block.attention2.B_weight"] = core.attention2.B_weight
-    _add_norms(variables, "ln_simp", core.norms_simplicial)
-    return agent, variables
+    return _make_agent(SimplicialAgent, weights, sizes, {**own, **options})
 
 
-def _agent(agent_class, weights, sizes, options):
-    features, _ = weights.shape("block.attention1.qkv_weights", 2)
-    hidden = sorted(name for name in weights if name.startswith("fc") and name.endswith("kernel"))
-    blocks = {name.split(".")[0] for name in weights if name.endswith(".ln_in.gain")}
-    channels = weights.shape("conv1.kernel", 4)[2]
-    recorded = {}
-    if "cfg.transformer_num_heads" in sizes:
-        recorded["num_heads"] = int(sizes["cfg.transformer_num_heads"])
-    options = {
-        "num_actions": weights.shape("policy.kernel", 2)[1],
-        "model_dim": features,
-        "iterations": len(blocks),
-        "conv_filters": tuple(weights.shape(f"conv{i}.kernel", 4)[3] for i in (1, 2)),
-        "hidden_units": tuple(weights.shape(name, 2)[1] for name in hidden),
-        **recorded,
-        **options,
-    }
-    agent = agent_class(**options)
-    agent.build((None, None, None, channels))
-
+def agent_variables(agent):
     core = agent.core
     layers = {
         "block.dense1": core.dense1,
@@ -78,22 +55,41 @@ def _agent(agent_class, weights, sizes, options):
     }
     layers |= {f"conv{i}": layer for i, layer in enumerate(agent.convolutions, start=1)}
     layers |= {f"fc{i}": layer for i, layer in enumerate(agent.hidden, start=1)}
-    variables = {
-        "entity_proj.kernel": agent.entity_projection.kernel,
-        "block.attention1.qkv_weights": core.attention1.qkv_weights,
-    }
+    variables = {"entity_proj.kernel": agent.entity_projection.kernel}
     for name, layer in layers.items():
         variables[f"{name}.kernel"] = layer.kernel
         variables[f"{name}.bias"] = layer.bias
-    _add_norms(variables, "ln_in", core.norms_in)
-    _add_norms(variables, "ln_out", core.norms_out)
-    return agent, variables
+    norms = {"ln_in": core.norms_in, "ln_out": core.norms_out}
+    attentions = {"attention1": relational_attention_variables(core.attention1)}
+    if isinstance(agent, SimplicialAgent):
+        norms["ln_simp"] = core.norms_simplicial
+        attentions["attention2"] = simplicial_attention_variables(core.attention2)
+        variables["virtual_entities.embeddings"] = core.virtual_entities
+    for name, layers in norms.items():
+        for iteration, layer in enumerate(layers):
+            variables[f"block{iteration}.{name}.gain"] = layer.gamma
+            variables[f"block{iteration}.{name}.bias"] = layer.beta
+    for name, weights in attentions.items():
+        variables |= {f"block.{name}.{key}": variable for key, variable in weights.items()}
+    return variables
 
 
-def _add_norms(variables, name, norms):
-    for iteration, norm in enumerate(norms):
-        variables[f"block{iteration}.{name}.gain"] = norm.gamma
-        variables[f"block{iteration}.{name}.bias"] = norm.beta
+def _make_agent(agent_class, weights, sizes, options):
+    features, _ = weights.shape("block.attention1.qkv_weights", 2)
+    hidden = [name for name in weights if name.startswith("fc") and name.endswith(".kernel")]
+    blocks = {name.split(".")[0] for name in weights if name.endswith(".ln_in.gain")}
+    told = {
+        "num_actions": weights.shape("policy.kernel", 2)[1],
+        "model_dim": features,
+        "iterations": len(blocks),
+        "conv_filters": tuple(weights.shape(f"conv{i}.kernel", 4)[3] for i in (1, 2)),
+        "hidden_units": tuple(weights.shape(name, 2)[1] for name in sorted(hidden)),
+    }
+    if "cfg.transformer_num_heads" in sizes:
+        told["num_heads"] = int(sizes["cfg.transformer_num_heads"])
+    agent = agent_class(**{**told, **options})
+    agent.build((None, None, None, 3))
+    return agent
 
 
 def _attention_sizes(sizes):

@@ -48,12 +48,14 @@ def test_values_are_the_papers(name):
     assert game.distractors == ((0, 0) if name == "bridge_boxworld" else (0, 4))
 
 
-@pytest.mark.parametrize("agent, parameters", [("relational", 239_241), ("simplicial", 365_513)])
-def test_both_agents_train_on_remote_runners(cluster, agent, parameters):
+@pytest.mark.parametrize(
+    "agent, parameters, runners", [("relational", 239_241, 0), ("simplicial", 365_513, 1)]
+)
+def test_both_agents_train(cluster, agent, parameters, runners):
     from rllib_configs import bridge_boxworld
 
     config = (
-        bridge_boxworld.config(agent, seed=0, num_env_runners=1)
+        bridge_boxworld.config(agent, seed=0, num_env_runners=runners)
         .environment(env_config={"horizon": 10})
         .env_runners(num_envs_per_env_runner=4, rollout_fragment_length=5)
         .training(train_batch_size_per_learner=20, jit_compile=False, threads=1)

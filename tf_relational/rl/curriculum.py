@@ -20,7 +20,7 @@ class Curriculum:
         p0: share of curriculum episodes at the first difficulty, in [0, 1].
         p_min: share that always remains, in [0, p0].
         span: number of raises over which the share falls to 0 (before `p_min`), at least 1.
-        first_difficulty: at least 0.
+        first_difficulty: at least 1.
         max_difficulty: the difficulty stays here once reached, or `None`.
         window: number of episodes looked at, at least 1.
         threshold: share of successes above which the difficulty rises, in [0, 1).
@@ -53,7 +53,7 @@ class Curriculum:
             "p0": (p0, 0 <= p0 <= 1, "in [0, 1]"),
             "p_min": (p_min, 0 <= p_min <= p0, f"in [0, p0={p0}]"),
             "span": (span, span >= 1, "at least 1"),
-            "first_difficulty": (first_difficulty, first_difficulty >= 0, "at least 0"),
+            "first_difficulty": (first_difficulty, first_difficulty >= 1, "at least 1"),
             "max_difficulty": (
                 max_difficulty,
                 max_difficulty is None or max_difficulty >= first_difficulty,

@@ -115,8 +115,8 @@ def make_optimizer(name="rmsprop_tf1", learning_rate=2e-4, **kwargs):
         ValueError: for an unknown name, with the names allowed.
 
     Example:
-        >>> make_optimizer("adam", 1e-3).name
-        'adam'
+        >>> type(make_optimizer("adam", 1e-3)).__name__
+        'Adam'
     """
     if str(name).lower() == "rmsprop_tf1":
         return TF1RMSProp(learning_rate=learning_rate, **kwargs)

@@ -154,7 +154,7 @@ def test_a_finished_run_directory_is_complete(story):
     assert len(list(folder.glob("checkpoints/agents/*.keras"))) >= 2
     assert (folder / "checkpoints" / "best.keras").exists()
     assert list(folder.glob("figures/*.png"))
-    assert (folder / "export" / "saved_model.pb").exists()
+    assert (folder / "export" / "1" / "saved_model.pb").exists()
 
 
 def test_a_finished_run_is_evaluated_at_all_its_checkpoints(story, capsys):
@@ -179,7 +179,7 @@ def test_the_exported_agent_answers_as_the_checkpoint_does(story):
     folder, _ = story
     images = np.random.default_rng(0).integers(0, 256, (3, 7, 10, 3), dtype=np.uint8)
     model = keras.models.load_model(folder / "checkpoints" / "best.keras", compile=False)
-    signature = tf.saved_model.load(str(folder / "export")).signatures["serving_default"]
+    signature = tf.saved_model.load(str(folder / "export" / "1")).signatures["serving_default"]
     np.testing.assert_allclose(
         signature(obs=tf.constant(images))["logits"], model(images)["logits"], atol=1e-6
     )
@@ -193,7 +193,6 @@ def test_the_exported_agent_answers_as_the_checkpoint_does(story):
         (["--resume", "{run}", "--learning-rate", "0.1"], "a resumed run keeps its settings"),
         (["--mode", "evaluate", "--run", "{run}", "--checkpoint", "7"], "unknown checkpoint '7'"),
         (["--mode", "evaluate", "--run", "{run}", "--gamma", "0.5"], "gamma cannot be changed"),
-        (["--mode", "export", "--run", "{run}"], "does not overwrite"),
         (["--mode", "figures", "--run", "{run}", "--seed", "2"], "seed cannot be changed"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

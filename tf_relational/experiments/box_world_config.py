@@ -131,7 +131,8 @@ class BoxWorldExperimentConfig:
     def __post_init__(self) -> None:
         self._whole(
             "rows", "columns", "total_frames", "num_envs", "unroll_length", "batch_size",
-            "num_minibatches", "curriculum_span", "curriculum_horizon", "curriculum_window",
+            "num_minibatches", "curriculum_first_difficulty", "curriculum_span",
+            "curriculum_horizon", "curriculum_window",
             "keep_checkpoints", "evaluation_interval", "evaluation_episodes",
         )  # fmt: skip
         self._whole("horizon", "evaluation_step_limit", or_none=True)
@@ -139,7 +140,6 @@ class BoxWorldExperimentConfig:
             "num_env_runners",
             "seed",
             "evaluation_seed",
-            "curriculum_first_difficulty",
             "curriculum_horizon_growth",
             least=0,
         )
@@ -155,6 +155,8 @@ class BoxWorldExperimentConfig:
         )  # fmt: skip
         if any(seed < 0 for seed in self.seeds) or len(set(self.seeds)) < len(self.seeds):
             self._refuse("seeds", "different whole numbers from 0 on")
+        if self.curriculum_threshold == 1:
+            self._refuse("curriculum_threshold", "below 1")
         if self.curriculum_least_probability > self.curriculum_probability:
             self._refuse("curriculum_least_probability", "at most curriculum_probability")
         rollout = self.unroll_length * self.num_envs

@@ -34,6 +34,7 @@ SMOKE = {
     "batch_size": 80,
     "num_minibatches": 1,
     "jit_compile": False,
+    "report_interval": 0.5,
     "checkpoint_interval": 5.0,
     "evaluation_interval": 640,
     "evaluation_episodes": 2,

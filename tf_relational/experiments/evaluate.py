@@ -86,9 +86,12 @@ def evaluate_run(directory: RunDirectory, config: Any, which: str = "best") -> d
 
 
 def evaluate_model(model: Any, config: Any) -> dict[str, Any]:
-    """Evaluates the sampled policy of a model during training: an entry like `"sampled"` above."""
-    levels, natural = _levels(config)
-    policy = _agent(model, config, greedy=False)
+    """Evaluates the sampled policy of a model during training: an entry like `"sampled"` above.
+
+    It is on levels apart from `evaluate_run`'s, since the best model is chosen by it.
+    """
+    levels, natural = _levels(config, selection=True)
+    policy = _agent(model, config, greedy=False, selection=True)
     return _play(config, levels, natural, policy, config.evaluation_step_limit)
 
 
@@ -146,14 +149,14 @@ def _yardsticks(config: Any, levels: Any, natural: int) -> dict[str, Any]:
     return found
 
 
-def _levels(config: Any) -> tuple[Any, int]:
+def _levels(config: Any, selection: bool = False) -> tuple[Any, int]:
     return evaluation.fresh_levels(
-        config.level_config(), config.evaluation_episodes, config.evaluation_seed
+        config.level_config(), config.evaluation_episodes, config.evaluation_seed, selection
     )
 
 
-def _agent(model: Any, config: Any, greedy: bool) -> evaluation.Policy:
-    return evaluation.model_policy(model, greedy, config.evaluation_seed)
+def _agent(model: Any, config: Any, greedy: bool, selection: bool = False) -> evaluation.Policy:
+    return evaluation.model_policy(model, greedy, config.evaluation_seed, selection)
 
 
 def _play(config: Any, levels: Any, natural: int, policy: Any, limit: int | None) -> dict[str, Any]:

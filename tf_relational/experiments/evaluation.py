@@ -19,6 +19,7 @@ Policy = Callable[[np.ndarray], np.ndarray]
 # Training seeds its environments with single integers; a seed sequence of several words that
 # begins with this one never meets them.
 _STREAM = 0xE7A1
+_SELECTION = 3
 _CHUNK = 512
 # 1,024 levels each: ends the search where a setting makes a type next to impossible.
 _MOST_DRAWS = 1_000
@@ -60,13 +61,15 @@ class Episodes:
         return {name: _share(self.solved[groups[name]]) for name in order}
 
 
-def fresh_levels(config: Any, per_type: int, seed: int) -> tuple[Any, int]:
+def fresh_levels(config: Any, per_type: int, seed: int, selection: bool = False) -> tuple[Any, int]:
     """Draws levels until each puzzle type stands at least `per_type` times among them.
 
     Args:
         config: a `tf_relational.envs.BoxWorldConfig`.
         per_type: fewest levels of each type.
         seed: levels are the same for the same seed, and never those of a training seed's stream.
+        selection: draw from a stream apart, for the evaluations that choose a model: what is
+            reported of the chosen one is measured on levels that had no part in the choice.
 
     Returns:
         `tf_relational.envs.Levels` and how many of the first are an unweighted draw.
@@ -74,7 +77,7 @@ def fresh_levels(config: Any, per_type: int, seed: int) -> tuple[Any, int]:
     from tf_relational.envs.generator import generate
     from tf_relational.envs.levels import Levels
 
-    rng = np.random.default_rng([_STREAM, seed])
+    rng = np.random.default_rng([_STREAM, seed, *([_SELECTION] * selection)])
     types = puzzle_types(config)
     natural = per_type * min(len(types), 4)
     drawn = generate(config, natural, rng)
@@ -166,19 +169,20 @@ def uniform_policy(seed: int) -> Policy:
     return lambda observations: rng.integers(4, size=len(observations))
 
 
-def model_policy(model: Any, greedy: bool, seed: int = 0) -> Policy:
+def model_policy(model: Any, greedy: bool, seed: int = 0, selection: bool = False) -> Policy:
     """Returns a trained agent's policy.
 
     Args:
         model: a Keras model with an output "logits" [B, actions].
         greedy: take the likeliest action instead of drawing from the softmax.
         seed: of the draws.
+        selection: draw from a stream apart, as in `fresh_levels`.
 
     The batch is filled up to a power of two, so that few shapes are ever traced.
     """
     import tensorflow as tf
 
-    rng = np.random.default_rng([_STREAM, seed, 2])
+    rng = np.random.default_rng([_STREAM, seed, 2, *([_SELECTION] * selection)])
     forward = tf.function(lambda observations: model(observations)["logits"])
 
     def act(observations: np.ndarray) -> np.ndarray:

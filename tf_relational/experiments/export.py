@@ -11,7 +11,7 @@ from tf_relational.experiments.run_directory import RunDirectory
 
 
 def main(experiment: Experiment, request: Request) -> int:
-    """Exports one model of each run that the request names into its `export/`."""
+    """Exports one model of each run that the request names, as the next version in `export/`."""
     if request.overrides:
         names = ", ".join(sorted(request.overrides))
         raise UserError(f"an export reads the run's own settings; {names} cannot be changed")
@@ -23,12 +23,15 @@ def main(experiment: Experiment, request: Request) -> int:
 
 
 def write(directory: RunDirectory, which: str = "best") -> None:
-    """Exports one model of a run into its `export/`; `UserError` when that exists."""
+    """Exports one model of a run into `export/N/`, N the first number that is free.
+
+    Numbered folders are how TensorFlow Serving keeps versions of a model; none is overwritten.
+    """
     from tf_relational.serving.export import export_agent
 
-    folder = directory.path / "export"
-    if folder.exists():
-        raise UserError(f"{folder} exists, and an export does not overwrite: remove it first")
+    version = 1
+    while (folder := directory.path / "export" / str(version)).exists():
+        version += 1
     model = directory.agent_path(which)
     export_agent(load_agent(model), folder)
     print(f"{model} exported to {folder}")

@@ -12,6 +12,8 @@ from tf_relational.experiments.run_directory import write_atomically
 
 FILE = "metrics.jsonl"
 
+_NO_CURVES = ("frames", "step_limit", "evaluation/step_limit")
+
 
 class MetricsLog:
     """Appends the metrics of a run to its `metrics.jsonl` and TensorBoard events.
@@ -41,6 +43,7 @@ class MetricsLog:
     | `policy_lag` | updates between acting and learning |
     | `curriculum/difficulty`, `.../probability`, `.../success` | start-state curriculum |
     | `evaluation/fraction_solved`, `evaluation/fraction_solved/(a, b, c)` | fresh episodes |
+    | `evaluation/step_limit` | within which they have to be solved |
 
     Example:
         >>> import tempfile
@@ -68,10 +71,11 @@ class MetricsLog:
         line = {key: _plain(value) for key, value in values.items()}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()
-        limit = line.get("step_limit")
-        suffix = "without_limit" if limit is None else f"within_{limit}_steps"
         for key, value in line.items():
-            if isinstance(value, int | float) and key not in ("frames", "step_limit"):
+            if isinstance(value, int | float) and key not in _NO_CURVES:
+                evaluated = key.startswith("evaluation/")
+                limit = line.get("evaluation/step_limit" if evaluated else "step_limit")
+                suffix = "without_limit" if limit is None else f"within_{limit}_steps"
                 tag = key.replace("fraction_solved", f"fraction_solved_{suffix}", 1)
                 self._events.add_scalar(_tag(tag), value, line["frames"])
 

@@ -47,7 +47,7 @@ class Progress:
         self._live: Any = None
         self._first: tuple[float, int] | None = None
         self._next_line = float("-inf")
-        self._evaluated: float | None = None
+        self._evaluated: str | None = None
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -74,7 +74,9 @@ class Progress:
         if self._first is None:
             self._first = self._clock(), metrics["frames"]
         # An evaluation comes with few iterations; its share stays in sight until the next.
-        self._evaluated = metrics.get(_EVALUATED, self._evaluated)
+        if metrics.get(_EVALUATED) is not None:
+            words = limit_words({"step_limit": metrics["evaluation/step_limit"]})
+            self._evaluated = f"{metrics[_EVALUATED]:.3f} {words}"
         if self._live is not None:
             self._live.update(self._table(metrics | {_EVALUATED: self._evaluated}), refresh=True)
         elif last or self._clock() >= self._next_line:
@@ -155,7 +157,7 @@ _ROWS = (
     ("Difficulty", "curriculum/difficulty", ".0f"),
     ("Curriculum share", "curriculum/probability", ".2f"),
     ("Curriculum success", "curriculum/success", ".2f"),
-    ("Solved when evaluated", _EVALUATED, ".3f"),
+    ("Solved when evaluated", _EVALUATED, ""),
 )
 _IN_LINE = ("episode_return_mean", "episode_len_mean", "entropy", "curriculum/difficulty")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from tf_relational.experiments import figures
 from tf_relational.experiments.algorithm import check_cores
 from tf_relational.experiments.command_line import Request
 from tf_relational.experiments.config_json import config_from_json, config_to_json
@@ -25,6 +26,10 @@ def main(experiment: Experiment, request: Request) -> int:
         code = Training(experiment, directory).run()
         if code:
             return code
+    together = directories[0].path.parent
+    if directories[0].path.name.startswith("seed_"):
+        # The paper's curves are means over seeds.
+        figures.draw([RunDirectory(path) for path in run_paths(together)], together / "figures")
     return 0
 
 

@@ -109,7 +109,7 @@ class Training:
                     "step_limit": self.config.evaluation_step_limit,
                 },
             )
-        return {
+        return {"evaluation/step_limit": self.config.evaluation_step_limit} | {
             f"evaluation/fraction_solved{'' if kind == 'all' else '/' + kind}": entry["mean"]
             for kind, entry in shares.items()
         }
@@ -170,8 +170,7 @@ class Training:
         )
         print_table(evaluation)
         figures.draw([self.directory], self.directory.path / "figures")
-        if not (self.directory.path / "export").exists():
-            export.write(self.directory)
+        export.write(self.directory)
         print(f"finished in {duration(self.wall_time)}: {self.directory.path / 'result.json'}")
 
     def _title(self) -> str:

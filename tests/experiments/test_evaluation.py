@@ -1,6 +1,7 @@
 """Evaluation against episodes whose end is known beforehand: the exact solver plays them."""
 
 import collections
+import zlib
 
 import numpy as np
 import pytest
@@ -61,6 +62,20 @@ def test_walking_into_the_wall_solves_nothing():
     )
     assert not episodes.solved.any()
     assert (episodes.length == 30).all()
+
+
+def test_a_deterministic_policy_that_has_not_ended_in_time_never_does():
+    levels, natural = evaluation.fresh_levels(LENGTH_1, 60, seed=6)
+
+    def policy(images):
+        # Another action for every sight, and always the same one for the same sight.
+        return np.array([zlib.crc32(image.tobytes()) % 4 for image in images])
+
+    most = evaluation.most_deterministic_steps(LENGTH_1)
+    short = evaluation.play(LENGTH_1, levels, natural, policy, most)
+    long = evaluation.play(LENGTH_1, levels, natural, policy, 2 * most)
+    np.testing.assert_array_equal(short.solved, long.solved)
+    np.testing.assert_array_equal(short.length == most, long.length == 2 * most)
 
 
 def test_chance_alone_solves_every_bridge_free_puzzle_without_a_limit():

@@ -124,7 +124,7 @@ class BoxWorldExperimentConfig:
     """Fewest fresh episodes of each puzzle type in an evaluation. Section 6.2: 100."""
     evaluation_step_limit: int | None = 120
     """Steps within which an evaluated episode has to be solved; None has no limit, as the
-    paper's (a run of 100,000 steps then counts as unsolved)."""
+    paper's (an episode of 20,000 steps then counts as unsolved)."""
     evaluation_seed: int = 0
     """Seed of the evaluated levels, drawn from a stream that training never uses."""
 

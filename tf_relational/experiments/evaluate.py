@@ -62,13 +62,14 @@ def evaluate_run(directory: RunDirectory, config: Any, which: str = "best") -> d
     levels, natural = _levels(config)
     model = load_agent(path)
     limit = config.evaluation_step_limit
+    greedy_limit = limit or evaluation.most_deterministic_steps(config.level_config())
     result = {
         "checkpoint": str(path.relative_to(directory.path)),
         "frames": directory.frames_of(path),
         "step_limit": limit,
         "seed": config.evaluation_seed,
         "sampled": _play(config, levels, natural, _agent(model, config, greedy=False), limit),
-        "greedy": _play(config, levels, natural, _agent(model, config, greedy=True), limit),
+        "greedy": _play(config, levels, natural, _agent(model, config, greedy=True), greedy_limit),
         **_yardsticks(config, levels, natural),
     }
     if which == "all":

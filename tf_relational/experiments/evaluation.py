@@ -10,7 +10,7 @@ import numpy as np
 
 from tf_relational.experiments.intervals import wilson
 
-NO_LIMIT_CAP = 100_000
+NO_LIMIT_CAP = 20_000
 """Steps after which an episode without a limit counts as unsolved."""
 
 Policy = Callable[[np.ndarray], np.ndarray]
@@ -161,6 +161,20 @@ def _play_chunk(config: Any, levels: Any, policy: Policy, limit: int | None) -> 
                 break
     env.close()
     return solved, length
+
+
+def most_deterministic_steps(config: Any) -> int:
+    """Returns after how many steps a deterministic policy that has not ended never will.
+
+    Between two events (a key taken, a box opened) only the player's place changes, so more steps
+    than places without an event are a circle; and there are no more events than boxes and keys.
+
+    Example:
+        >>> from tf_relational.envs.config import BRIDGE
+        >>> most_deterministic_steps(BRIDGE)
+        630
+    """
+    return config.rows * config.columns * (config.slots + 1)
 
 
 def uniform_policy(seed: int) -> Policy:

@@ -47,8 +47,8 @@ class RunDirectory:
     | `evaluation.json`, `figures/`, `export/` | what the modes of those names wrote |
     | `result.json` | written once, when training reached its end |
 
-    With several seeds, `runs/<experiment>/<time>/seed_<n>/` are such folders and the parent
-    holds `seeds.json` alone.
+    With several seeds, `runs/<experiment>/<time>/seed_<n>/` are such folders; the parent
+    holds nothing else but the `figures/` over all seeds.
 
     Args:
         path: an existing folder; `create` makes a new one, `open` checks an old one.

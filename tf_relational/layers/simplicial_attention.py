@@ -28,8 +28,8 @@ class SimplicialAttention(EntityLayer):
     values `u_i`. With `num_virtual=0` there are none, and j and k run over all entities.
 
     The logits come from the pairwise dot products, and B is applied to the M^2 pairs of values
-    once, not once for every query: the cost is O(N M^2) and no tensor is larger than
-    `[B, H, N, M, M]`.
+    once, not once for every query: the cost is O(N M^2) and no tensor grows faster
+    than the logits `[B, H, N, M, M]`.
 
     Letters: B batch, N standard entities, M virtual entities, H heads, D features, S
     `simplicial_dim`.

@@ -27,7 +27,9 @@ run: $(VENV)/.installed
 	$(BIN)/python run.py --exp bridge_boxworld $(ARGS)
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest $(ARGS)
+# The tests of rl start Ray with settings of their own, so they have a process of their own.
+	$(BIN)/python -m pytest $(or $(ARGS),--ignore=tests/rl)
+	$(if $(ARGS),,$(BIN)/python -m pytest tests/rl)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

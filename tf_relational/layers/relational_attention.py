@@ -11,7 +11,6 @@ from tf_relational.layers.entity_layer import (
     check_variant,
     split_virtual,
 )
-from tf_relational.ops.contraction import shared_einsum
 from tf_relational.ops.masking import mask_logits
 
 
@@ -119,7 +118,10 @@ class RelationalAttention(EntityLayer):
         attention = {"standard": weights}
         if virtual is None:
             return outputs, None, attention
-        virtual_query, virtual_key, virtual_value = self._project(virtual)
+        virtual_query, virtual_key, virtual_value = (
+            ops.broadcast_to(part, (ops.shape(standard)[0], *ops.shape(part)[1:]))
+            for part in self._project(virtual)
+        )
         logits = [
             mask_logits(self._logits(virtual_query, key), mask),
             mask_logits(self._logits(virtual_query, virtual_key), virtual_mask),
@@ -131,8 +133,7 @@ class RelationalAttention(EntityLayer):
         """Queries (scaled), keys and values `[B, entities, H, D / H]` each."""
         shape = ops.shape(entities)
         head = shape[2] // self.num_heads
-        # Split, not sliced: the gradient of a split is one concatenation, that of slices a sum of
-        # padded tensors, which costs XLA more than the matrix product.
+        # Split, not sliced: its gradient is one concatenation, not a sum of padded tensors.
         query, key, value = (
             ops.reshape(part, (shape[0], shape[1], self.num_heads, head))
             for part in ops.split(ops.matmul(entities, self.qkv_weights), 3, axis=-1)
@@ -142,7 +143,8 @@ class RelationalAttention(EntityLayer):
         return query, key, value
 
     def _logits(self, query, key):
-        return ops.cast(shared_einsum("bnhd,bmhd->bhnm", query, key), "float32")
+        logits = ops.einsum("bnhd,bmhd->bhnm", query, key)
+        return ops.cast(logits, keras.backend.result_type(logits.dtype, "float32"))
 
     def _attend(self, logits, values):
         """Softmax over keys that come in parts, and the weighted sums of their values.
@@ -162,7 +164,7 @@ class RelationalAttention(EntityLayer):
         powers = [ops.exp(part - highest) for part in logits]
         total = sum(ops.sum(part, axis=-1, keepdims=True) for part in powers)
         sums = sum(
-            shared_einsum("bhnm,bmhd->bnhd", ops.cast(part, self.compute_dtype), value)
+            ops.einsum("bhnm,bmhd->bnhd", ops.cast(part, self.compute_dtype), value)
             for part, value in zip(powers, values, strict=True)
         )
         outputs = sums / ops.cast(ops.transpose(total, (0, 2, 1, 3)), self.compute_dtype)

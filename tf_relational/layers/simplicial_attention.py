@@ -165,7 +165,8 @@ class SimplicialAttention(EntityLayer):
     def _logits(self, query, key1, key2):
         """The triple products `[B, H, N, M, M]`."""
         # Products of three vectors and their squares leave the range of half precision.
-        query, key1, key2 = (ops.cast(part, "float32") for part in (query, key1, key2))
+        wide = keras.backend.result_type(query.dtype, "float32")
+        query, key1, key2 = (ops.cast(part, wide) for part in (query, key1, key2))
         query_key1 = shared_einsum("bnhd,bjhd->bhnj", query, key1)[..., :, None]
         query_key2 = shared_einsum("bnhd,bkhd->bhnk", query, key2)[..., None, :]
         key1_key2 = ops.einsum("bjhd,bkhd->bhjk", key1, key2)[:, :, None]
@@ -204,8 +205,7 @@ class SimplicialAttention(EntityLayer):
     def _products(self, value):
         """`B(u_j (x) u_k)` for all pairs: `[B, M, M, H, S / H]`."""
         kernel = ops.reshape(self.B_weight, (self.num_heads, *[self.head_dim] * 3))
-        # The order of indices is that in which both are matrix products without a transposed copy
-        # of `halves`, the largest tensor here.
+        # One value at a time: O(M S^3) with one head, where all pairs at once would be O(M^2 S^3).
         halves = ops.einsum("bkhs,hqrs->bkhrq", value, kernel)
         return ops.einsum("bjhr,bkhrq->bjkhq", value, halves)
 

@@ -83,7 +83,7 @@ def test_it_installs_once_until_the_requirements_change(folder):
     assert calls("run") == [install + ".", run]
     assert calls("run", "ARGS=--preset smoke") == [run + " --preset smoke"]
     assert calls("test", "ARGS=-x") == [install + ".[dev]", "-m pytest -x"]
-    assert calls("test") == ["-m pytest"]
+    assert calls("test") == ["-m pytest --ignore=tests/rl", "-m pytest tests/rl"]
     assert calls("run") == [run], "what the tests need holds for a run"
     os.utime(folder / "requirements.lock", (2**31, 2**31))
     assert calls("run")[0] == install + "."

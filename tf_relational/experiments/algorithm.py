@@ -27,6 +27,9 @@ def algorithm_config(experiment: str, config: Any) -> Any:
         }
     if config.optimizer == "rmsprop_tf1":
         optimizer_kwargs["variant"] = config.variant
+    learning_rate = config.learning_rate
+    if config.final_learning_rate is not None:
+        learning_rate = [[0, learning_rate], [config.total_frames, config.final_learning_rate]]
     curriculum = None
     if config.curriculum:
         curriculum = {
@@ -54,7 +57,7 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             },
             train_batch_size_per_learner=config.batch_size,
             num_minibatches=config.num_minibatches,
-            lr=config.learning_rate,
+            lr=learning_rate,
             optimizer_name=config.optimizer,
             optimizer_kwargs=optimizer_kwargs,
             loss_reduction=config.loss_reduction,

@@ -58,7 +58,10 @@ class BoxWorldExperimentConfig:
     """Parts that a batch is cut into, one gradient step each. Paper: one."""
 
     learning_rate: float = 2e-4
-    """Step size of the optimizer. Table 1: 2e-4, constant."""
+    """Step size of the optimizer, at the start. Table 1: 2e-4, constant."""
+    final_learning_rate: float | None = None
+    """Step size at `total_frames`, reached in a straight line; None keeps it constant, as the
+    paper does."""
     optimizer: Literal["rmsprop_tf1", "rmsprop", "adam"] = "rmsprop_tf1"
     """rmsprop_tf1 is TensorFlow 1's, as the paper ran it: epsilon inside the root, mean square
     from 1; rmsprop is Keras's, mean square from 0. Table 1: RMSProp."""
@@ -147,6 +150,8 @@ class BoxWorldExperimentConfig:
             "learning_rate", "rmsprop_epsilon", "gradient_clip",
             "report_interval", "checkpoint_interval", open_low=True,
         )  # fmt: skip
+        if self.final_learning_rate is not None:
+            self._between("final_learning_rate", open_low=True)
         self._between("entropy", "value_coefficient")
         self._between(
             "gamma", "vtrace_lambda", "rmsprop_decay", "rmsprop_momentum",

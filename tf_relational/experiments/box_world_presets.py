@@ -16,6 +16,8 @@ LAPTOP = {
     "batch_size": 640,
     "num_minibatches": 4,
     "optimizer": "adam",
+    "learning_rate": 5e-4,
+    "final_learning_rate": 5e-5,
     "loss_reduction": "mean",
     "gamma": 0.9,
     "gradient_clip": 1.0,

@@ -48,7 +48,7 @@ class Training:
         """Trains to the end and evaluates; returns 0, or the exit code of a signal that came."""
         progress: Progress | None = None
         self.directory.lock()
-        start_ray()
+        start_ray(self.config.num_env_runners)
         with StopRequest(notify=lambda text: (progress.say if progress else print)(text)) as stop:
             print(f"run directory: {self.directory.path}", flush=True)
             print("building the agent; the first iteration compiles it", flush=True)
@@ -64,7 +64,7 @@ class Training:
             if stop.requested:
                 print(
                     f"stopped at {self.frames:,} frames; to go on: python run.py "
-                    f"--exp {self.experiment.name} --resume {self.directory.path}",
+                    f"--exp {self.experiment.name} --resume {self.directory.to_resume}",
                     flush=True,
                 )
                 return stop.exit_code
@@ -80,7 +80,8 @@ class Training:
             line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
             self.frames = line["frames"]
             last = self.frames >= self.config.total_frames
-            if (self.frames >= self.next_evaluation or last) and not stop.requested:
+            due = self.frames >= self.next_evaluation and not stop.requested
+            if due or last:
                 line.update(self._evaluate())
             log.write(line)
             progress.show(line, last=last or stop.requested)
@@ -141,7 +142,9 @@ class Training:
             try:
                 state = checkpoints.restore(self.algorithm, path)["extra"]
             except checkpoints.CheckpointError as error:
-                raise UserError(str(error)) from error
+                raise UserError(
+                    f"{error} With {path} moved away, --resume takes the one before it."
+                ) from error
             self.frames, self.wall_time = state["frames"], state["wall_time"]
             self.best, self.next_evaluation = state["best"], state["next_evaluation"]
             self.commands, self.started = state["commands"], state["started"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tf_relational.envs.generator import puzzle_types
 from tf_relational.experiments.intervals import wilson
 
 NO_LIMIT_CAP = 20_000
@@ -94,30 +95,6 @@ def fresh_levels(config: Any, per_type: int, seed: int, selection: bool = False)
                 counts[tuple(row)] += 1
                 levels.append(more[index])
     return Levels.stack(levels), natural
-
-
-def puzzle_types(config: Any) -> list[tuple[int, int, int]]:
-    """Returns the puzzle types of a task: (a, b, c) with a bridge, (a, 0, 0) without.
-
-    With a bridge, 1 <= b <= a is its source and a + 1 <= c <= 2a its target (Section 6).
-
-    Example:
-        >>> from tf_relational.envs.config import BoxWorldConfig
-        >>> puzzle_types(BoxWorldConfig(7, 9, 1, 0, gem_locks=2, bridge_probability=0.5))
-        [(1, 0, 0), (1, 1, 2)]
-    """
-    low, high = config.solution_length
-    found = []
-    for length in range(low, high + 1):
-        if config.bridge_probability < 1:
-            found.append((length, 0, 0))
-        if config.bridge_probability > 0:
-            found += [
-                (length, source, target)
-                for source in range(1, length + 1)
-                for target in range(length + 1, 2 * length + 1)
-            ]
-    return found
 
 
 def play(config: Any, levels: Any, natural: int, policy: Policy, limit: int | None) -> Episodes:

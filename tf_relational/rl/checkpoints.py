@@ -20,11 +20,12 @@ def save(algo, directory, keep=3, extra=None):
     """Save `algo` as `directory/<training iteration>`, whole or not at all.
 
     Everything is written to a hidden folder beside, checksums last, and then renamed. The folder
-    is an RLlib checkpoint (weights, optimizer slots, counters, curriculum), which
-    `Algorithm.from_checkpoint` reads, with `agent.keras`, the bare model, and `manifest.json`.
+    holds what `algo.save_to_path` writes, with `agent.keras`, the bare model, and `manifest.json`:
+    of a `KerasIMPALA` an RLlib checkpoint (weights, optimizer slots, counters, curriculum), which
+    `Algorithm.from_checkpoint` reads.
 
     Args:
-        algo: a `KerasIMPALA`.
+        algo: a `KerasIMPALA`, or a `Snapshot` of the compiled trainer.
         directory: where the run's checkpoints lie; made if missing.
         keep: how many of the newest to keep, or None for all.
         extra: JSON-serialisable data to keep with it.
@@ -51,6 +52,7 @@ def save(algo, directory, keep=3, extra=None):
         "iteration": algo.training_iteration,
         "env_steps_sampled": frames["sampled"],
         "env_steps_trained": frames["trained"],
+        "engine": algo.engine,
         **_shapes(algo),
         "files": {
             path.relative_to(new).as_posix(): {
@@ -71,9 +73,14 @@ def save(algo, directory, keep=3, extra=None):
     new.rename(final)
     shutil.rmtree(old, ignore_errors=True)
     if keep is not None:
-        for outdated in _complete(directory)[:-keep]:
-            shutil.rmtree(outdated)
+        prune(directory, keep)
     return final
+
+
+def prune(directory, keep):
+    """Remove all but the newest `keep` checkpoints of a directory."""
+    for outdated in _complete(pathlib.Path(directory).resolve())[:-keep]:
+        shutil.rmtree(outdated)
 
 
 def latest(directory):
@@ -86,7 +93,8 @@ def restore(algo, path):
     """Restore `algo` from a checkpoint of `save`, after checking all of it.
 
     Args:
-        algo: a `KerasIMPALA` with the same agent and optimizer.
+        algo: a `KerasIMPALA`, or a `Snapshot` of the compiled trainer, with the same agent and
+            optimizer.
         path: a checkpoint, or a directory of them, of which the newest is taken.
 
     Returns:
@@ -116,6 +124,11 @@ def restore(algo, path):
                 f"the checkpoint {path} is altered: the contents of {name} do not match its "
                 "checksum."
             )
+    engine = manifest.get("engine", "rllib")
+    if engine != algo.engine:
+        raise CheckpointError(
+            f"the checkpoint {path} is of the engine {engine!r}, not of {algo.engine!r}."
+        )
     have = _shapes(algo)
     for part in ("model", "optimizer"):
         if manifest[part] != have[part]:
@@ -172,17 +185,14 @@ def _complete(directory):
 def _shapes(algo):
     """Describe the model and the optimizer by name and the shapes of their arrays."""
     model = algo.model
-    learner = algo.learner_group.get_state(components="learner/optimizer")["learner"]
     return {
         "model": {
             "name": type(model).__name__,
             "shapes": [list(variable.shape) for variable in model.weights],
         },
         "optimizer": {
-            "name": algo.config.optimizer_name,
-            "shapes": [
-                list(array.shape) for arrays in learner["optimizer"].values() for array in arrays
-            ],
+            "name": algo.optimizer_name,
+            "shapes": algo.optimizer_shapes(),
         },
     }
 

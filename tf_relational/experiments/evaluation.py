@@ -171,23 +171,32 @@ def model_policy(model: Any, greedy: bool, seed: int = 0, selection: bool = Fals
 
     The batch is filled up to a power of two, so that few shapes are ever traced.
     """
-    import tensorflow as tf
-
     rng = np.random.default_rng([_STREAM, seed, 2, *([_SELECTION] * selection)])
-    forward = tf.function(lambda observations: model(observations)["logits"])
+    forward = _forward(model)
 
     def act(observations: np.ndarray) -> np.ndarray:
         count = len(observations)
         size = max(8, 1 << (count - 1).bit_length())
         filled = np.zeros((size, *observations.shape[1:]), np.uint8)
         filled[:count] = observations
-        logits = forward(tf.constant(filled)).numpy()[:count]
+        logits = forward(filled)[:count]
         if not greedy:
             # The largest of logits plus Gumbel noise is a draw from their softmax.
             logits = logits + rng.gumbel(size=logits.shape)
         return logits.argmax(axis=-1)
 
     return act
+
+
+def _forward(model: Any) -> Policy:
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        return lambda observations: model.predict_on_batch(observations)["logits"]
+    import tensorflow as tf
+
+    compiled = tf.function(lambda observations: model(observations)["logits"])
+    return lambda observations: compiled(tf.constant(observations)).numpy()
 
 
 def _share(solved: np.ndarray) -> dict[str, float | int]:

@@ -79,14 +79,14 @@ def save(algo, directory, keep=3, extra=None):
 
 def prune(directory, keep):
     """Remove all but the newest `keep` checkpoints of a directory."""
-    for outdated in _complete(pathlib.Path(directory).resolve())[:-keep]:
+    for outdated in complete(directory)[:-keep]:
         shutil.rmtree(outdated)
 
 
 def latest(directory):
     """Return the path of the newest checkpoint that `save` finished in `directory`, or None."""
-    complete = _complete(pathlib.Path(directory).resolve())
-    return complete[-1] if complete else None
+    found = complete(directory)
+    return found[-1] if found else None
 
 
 def restore(algo, path):
@@ -169,7 +169,9 @@ def read_manifest(path):
     return manifest
 
 
-def _complete(directory):
+def complete(directory):
+    """Return the paths of the checkpoints that `save` finished in `directory`, oldest first."""
+    directory = pathlib.Path(directory).resolve()
     if not directory.is_dir():
         return []
     return sorted(

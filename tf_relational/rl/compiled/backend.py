@@ -33,6 +33,21 @@ def on_jax():
     return check_backend() == "jax"
 
 
+def devices_in_words(count=1):
+    """Return the backend and the names of the devices that a program runs on, as plain data."""
+    if on_jax():
+        import jax
+
+        names = [device.device_kind for device in jax.devices()[:count]]
+    else:
+        import tensorflow as tf
+
+        details = tf.config.experimental.get_device_details
+        gpus = tf.config.list_physical_devices("GPU")[:count]
+        names = [details(gpu).get("device_name", gpu.name) for gpu in gpus] or ["cpu"]
+    return {"backend": check_backend(), "devices": names}
+
+
 def loop(body, carry, xs, length, outputs):
     """Run `carry, y = body(carry, x)` for the rows `x` of `xs`, and stack the `y`.
 

@@ -114,8 +114,13 @@ class CompiledTrainer:
         """Environment steps so far, of each replica."""
         return self.updates * self.settings.frames_per_update
 
-    def train(self, seconds=0.0):
-        """Call the program until `seconds` have passed, at least once.
+    def train(self, seconds=0.0, frames=None, stop=None):
+        """Call the program, at least once, until `seconds` have passed.
+
+        Args:
+            seconds: fewest seconds.
+            frames: ends before, when this many have been reached.
+            stop: an object whose `requested` ends before.
 
         Returns:
             A result for each replica: a dict like the one of RLlib's `algorithm.train()`, with
@@ -126,7 +131,8 @@ class CompiledTrainer:
         while True:
             self._call()
             elapsed = time.perf_counter() - start
-            if elapsed >= seconds:
+            reached = frames is not None and self.frames >= frames
+            if elapsed >= seconds or reached or (stop is not None and stop.requested):
                 break
         self.training_iteration += 1
         rate = (self.frames - before) / elapsed
@@ -198,7 +204,7 @@ class CompiledTrainer:
                 "episodes": self.tallies[index].lifetime,
             },
             model=self._spare,
-            optimizer_name=self.learners.optimizers[index].name,
+            optimizer_name=type(self.learners.optimizers[index]).__name__,
         )
 
     def restore(self, snapshots):

@@ -253,7 +253,7 @@ def clip_by_global_norm(gradients, limit):
     return [gradient * scale for gradient in gradients], norm
 
 
-def compile_replicas(function, count, jit_compile, mesh=None):
+def compile_replicas(function, count, jit_compile, lay=None):
     """Compile a function of one replica into one of all of them.
 
     On JAX the replicas are one program by `vmap`; on TensorFlow, where the variables of each are
@@ -263,7 +263,7 @@ def compile_replicas(function, count, jit_compile, mesh=None):
         function: `function(index, carry, private, shared) -> (carry, outputs)` of pytrees.
         count: S.
         jit_compile: whether XLA compiles on TensorFlow. JAX always does.
-        mesh: of `data_mesh`, or None.
+        lay: None, or a function that lays the results over several devices.
 
     Returns:
         `compiled(carry, private, shared)`, where the leaves of `carry` and `private`, and of the
@@ -275,10 +275,11 @@ def compile_replicas(function, count, jit_compile, mesh=None):
         def every(carry, private, shared):
             # One replica is not mapped: XLA knows faster kernels without the extra dimension.
             if count > 1:
-                return jax.vmap(lambda c, p: function(0, c, p, shared))(carry, private)
-            first = tree.map_structure(lambda part: part[0], (carry, private))
-            results = function(0, *first, shared)
-            return tree.map_structure(lambda part: part[None], results)
+                results = jax.vmap(lambda c, p: function(0, c, p, shared))(carry, private)
+            else:
+                first = tree.map_structure(lambda part: part[0], (carry, private))
+                results = tree.map_structure(lambda part: part[None], function(0, *first, shared))
+            return results if lay is None else lay(results)
 
         return jax.jit(every)
     import tensorflow as tf
@@ -291,6 +292,11 @@ def compile_replicas(function, count, jit_compile, mesh=None):
         return tree.map_structure(lambda *parts: tf.stack(parts), *results)
 
     return tf.function(every, jit_compile=jit_compile, autograph=False)
+
+
+def compilations(compiled):
+    """Return how often a function of `compile_replicas` was compiled."""
+    return compiled._cache_size() if on_jax() else compiled.experimental_get_tracing_count()
 
 
 def data_mesh(devices):

@@ -73,7 +73,9 @@ class CompiledTrainer:
         optimizers = [build_optimizer() for _ in seeds]
         self.learners = backend.Learners(models, optimizers, settings.gradient_clip)
         program = Program(settings, self.layout, len(self.kinds), self.learners, self.mesh)
-        self._program = backend.compile_replicas(program, len(seeds), settings.jit_compile)
+        self._program = backend.compile_replicas(
+            program, len(seeds), settings.jit_compile, self._lay if self.mesh else None
+        )
         self.tallies = [
             Tally(self.kinds, bridges=level_config.gem_locks == 2, curriculum=curriculum, pool=pool)
             for curriculum, pool in zip(self.curricula, self.pools, strict=True)
@@ -95,19 +97,31 @@ class CompiledTrainer:
         pool.advance(count)
         return tree.map_structure(ops.convert_to_numpy, games)
 
+    def _lay(self, results):
+        """Lay what a call gives over the devices as it takes it, for the next call."""
+        carry, told = results
+        laid = backend.split(carry._replace(games=()), self.mesh, None)
+        games = backend.split(carry.games, self.mesh, 1)
+        return laid._replace(games=games), backend.split(told, self.mesh, None)
+
     def _place(self):
         """Lay games, weights and counters on the device, or over the devices."""
-        count = len(self.seeds)
+        cursors = np.array([pool.cursor for pool in self.pools], np.int32)
+        whole = {"cursor": cursors, "updates": np.full(len(self.seeds), self.updates, np.int32)}
         games = tree.map_structure(lambda *parts: np.stack(parts), *self._games)
-        learner = self.learners.state
+        # Tensors from the first call on, as in all later ones: an array would be compiled for anew.
+        whole, games = tree.map_structure(ops.convert_to_tensor, (whole, games))
+        whole["learner"] = self.learners.state
         self._carry = Carry(
-            learner=backend.split(learner, self.mesh, None),
-            games=backend.split(games, self.mesh, 1),
-            cursor=np.array([pool.cursor for pool in self.pools], np.int32),
-            updates=np.full(count, self.updates, np.int32),
+            games=backend.split(games, self.mesh, 1), **backend.split(whole, self.mesh, None)
         )
 
     # ------------------------------------------------------------------ training
+
+    @property
+    def compilations(self):
+        """How often the program was compiled; more than once is time lost."""
+        return backend.compilations(self._program)
 
     @property
     def frames(self):
@@ -161,6 +175,7 @@ class CompiledTrainer:
             "seed": np.array([seed % 2**31 for seed in self.seeds], np.int32),
             "difficulty": np.array([pool.difficulty for pool in self.pools], np.int32),
         }
+        private, shared = backend.split((private, shared), self.mesh, None)
         self._carry, told = self._program(self._carry, private, shared)
         self.learners.state = self._carry.learner
         told = {name: ops.convert_to_numpy(value) for name, value in told.items()}

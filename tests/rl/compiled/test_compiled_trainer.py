@@ -181,3 +181,28 @@ def test_snapshots_of_different_moments_are_refused(make_trainer):
 def test_settings_out_of_range_are_refused(make_trainer, changes, words):
     with pytest.raises(ValueError, match=words):
         make_trainer(**changes)
+
+
+@pytest.mark.skipif(not on_jax, reason="several devices need JAX")
+@pytest.mark.parametrize("seeds", [(3,), (3, 5)], ids=["one", "replicas"])
+def test_two_devices_train_as_one_does(make_trainer, seeds):
+    """Environments are split over the devices; the numbers differ by the order of sums alone."""
+    import jax
+
+    if len(jax.devices()) < 2:
+        pytest.skip("needs XLA_FLAGS=--xla_force_host_platform_device_count=2")
+    one, two = make_trainer(seeds=seeds), make_trainer(seeds=seeds, devices=2)
+    for trainer in (one, two):
+        for _ in range(3):
+            trainer.train()
+    assert len(two._carry.games.cell.sharding.device_set) == 2
+    assert not two._carry.games.cell.sharding.is_fully_replicated
+    assert two.compilations == 1
+    for index in range(len(seeds)):
+        assert_same(state_of(two, index), state_of(one, index), 1e-4)
+
+
+@pytest.mark.skipif(not on_jax, reason="several devices need JAX")
+def test_more_devices_than_there_are_is_refused(make_trainer):
+    with pytest.raises(ValueError, match="devices=64 were asked for, JAX sees"):
+        make_trainer(num_envs=128, devices=64)

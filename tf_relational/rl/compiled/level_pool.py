@@ -11,7 +11,6 @@ from tf_relational.envs.pool import Curriculum, draw_levels
 BLOCK = 512
 """Levels that are drawn at a time, from a random number generator of their own."""
 
-MOST_TAGGED = 2**30
 _STREAM = 0xB0C5
 
 
@@ -65,7 +64,7 @@ class LevelPool:
     @property
     def difficulty(self):
         """What marks the rows of the present curriculum; 0 without one."""
-        return 0 if self.curriculum is None else min(self.curriculum.difficulty, MOST_TAGGED)
+        return 0 if self.curriculum is None else self.curriculum.difficulty
 
     def advance(self, count):
         """Replace the next `count` levels of the ring, which have been read."""
@@ -159,6 +158,6 @@ class LevelPool:
             levels,
             self.layout,
             kind=[self._kinds[tuple(row)] for row in levels.puzzle_type.tolist()],
-            curriculum=np.where(chosen, min(law.difficulty, MOST_TAGGED), 0),
+            curriculum=np.where(chosen, law.difficulty, 0),
             horizon=np.where(chosen, law.horizon, horizon),
         )

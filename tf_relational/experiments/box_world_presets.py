@@ -8,7 +8,7 @@ MODES = {
 }
 
 LAPTOP = {
-    "horizon": 120,
+    "horizon": 50,
     "total_frames": 3_000_000,
     "num_env_runners": 0,
     "num_envs": 32,
@@ -16,13 +16,14 @@ LAPTOP = {
     "batch_size": 640,
     "num_minibatches": 4,
     "optimizer": "adam",
-    "learning_rate": 5e-4,
-    "final_learning_rate": 5e-5,
+    "learning_rate": 3e-4,
+    "final_learning_rate": 3e-5,
     "loss_reduction": "mean",
     "gamma": 0.9,
     "gradient_clip": 1.0,
     "initialization": "contrast",
     "curriculum": True,
+    "curriculum_least_probability": 0.4,
     "evaluation_interval": 250_000,
 }
 """Learns on two cores: a horizon, dense batches, Adam and a start-state curriculum."""

@@ -19,6 +19,32 @@ from tf_relational.rl.optimizers import make_optimizer
 from tf_relational.rl.rllib.rollout import Rollout
 from tf_relational.rl.rllib.threads import set_threads
 
+FRAMES_IN_CACHE = 64
+"""Frames whose activations fit the second-level cache of a processor's core: the agents learn
+fastest there when a batch goes through in slices of about that many (`benchmarks/agents.py`)."""
+
+
+def slice_width(length, width):
+    """How many of `width` environments, unrolled for `length` steps, make a slice: a divisor."""
+    if tf.config.list_physical_devices("GPU"):
+        return width
+    most = max(1, FRAMES_IN_CACHE // (length + 1))
+    return max(size for size in range(1, min(most, width) + 1) if width % size == 0)
+
+
+def slice_of(array, number, size):
+    """The slice `number` of an array `[T, B, ...]`: `[T, size, ...]`."""
+    rest = array.shape.as_list()
+    rest[1] = size
+    return tf.slice(array, [0, number * size] + [0] * (len(rest) - 2), rest)
+
+
+def along_width(slices):
+    """`[slices, T, B, ...]` as `[T, slices * B, ...]`."""
+    shape = slices.shape.as_list()
+    order = [1, 0, 2, *range(3, len(shape))]
+    return tf.reshape(tf.transpose(slices, order), [shape[1], shape[0] * shape[2], *shape[3:]])
+
 
 class KerasIMPALALearner(Learner):
     """Train a `KerasModule` on `Rollout`s with `impala_loss`.
@@ -116,18 +142,54 @@ class KerasIMPALALearner(Learner):
         self._weights_seq_no += 1
 
     def _step_eagerly(self, batch, entropy_coefficient):
-        with tf.GradientTape() as tape:
-            parts = self.compute_loss_for_module(
-                module_id=DEFAULT_MODULE_ID,
-                config=self.config,
-                batch=batch,
-                fwd_out=self._forward_unroll(batch["observations"]),
-                entropy_coefficient=entropy_coefficient,
+        """One gradient step; the gradient is summed over slices that fit a processor's cache."""
+        length, width = batch["actions"].shape
+        size = slice_width(length, width)
+        transitions = tf.maximum(tf.reduce_sum(batch["mask"]), 1.0)
+
+        def add_slice(number, sums, logits, values):
+            part = {name: slice_of(array, number, size) for name, array in batch.items()}
+            weight = 1.0
+            if self.config.loss_reduction == "mean":
+                weight = tf.reduce_sum(part["mask"]) / transitions
+            with tf.GradientTape() as tape:
+                outputs = self._forward_unroll(part["observations"])
+                parts = self._compute_loss(part, outputs, entropy_coefficient)
+                parts = {"total_loss": weight * parts["total_loss"]}
+            gradients = self.compute_gradients({DEFAULT_MODULE_ID: parts}, tape=tape)
+            return (
+                number + 1,
+                [total + gradients[ref] for total, ref in zip(sums, self._params, strict=True)],
+                logits.write(number, outputs["logits"]),
+                values.write(number, outputs["value"]),
             )
-        gradients = self.compute_gradients({DEFAULT_MODULE_ID: parts}, tape=tape)
+
+        count = width // size
+        _, sums, logits, values = tf.while_loop(
+            lambda number, *_: number < count,
+            add_slice,
+            (
+                tf.constant(0),
+                [tf.zeros(variable.shape, variable.dtype) for variable in self._params.values()],
+                tf.TensorArray(tf.float32, count),
+                tf.TensorArray(tf.float32, count),
+            ),
+        )
+        outputs = {"logits": along_width(logits.stack()), "value": along_width(values.stack())}
+        parts = self._compute_loss(batch, outputs, entropy_coefficient)
+        gradients = dict(zip(self._params, sums, strict=True))
         norm = self._get_clip_function()(gradients, grad_clip=self.config.grad_clip)
         self.apply_gradients(gradients)
         return {**parts, "gradient_norm": norm}
+
+    def _compute_loss(self, batch, outputs, entropy_coefficient):
+        return self.compute_loss_for_module(
+            module_id=DEFAULT_MODULE_ID,
+            config=self.config,
+            batch=batch,
+            fwd_out=outputs,
+            entropy_coefficient=entropy_coefficient,
+        )
 
     def _forward_unroll(self, observations):
         shape = observations.shape.as_list()
@@ -143,7 +205,9 @@ class KerasIMPALALearner(Learner):
         """Compute `impala_loss` of a batch of unrolls, as a dict of its parts.
 
         Override this to change the loss; whatever is under `total_loss` is minimised, and every
-        scalar in the dict is reported.
+        scalar in the dict is reported. For the gradient it is called on slices of the batch, a few
+        environments each, whose losses are summed (or averaged, weighed by their transitions, as
+        `loss_reduction` says).
         """
         return impala_loss(
             fwd_out["logits"][:-1],

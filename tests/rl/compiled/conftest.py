@@ -66,11 +66,11 @@ def make_trainer(level_config):
 
 @pytest.fixture(scope="session")
 def batch():
-    """Five steps of four environments: random pictures, actions, rewards and ends."""
+    """Random pictures, actions, rewards and ends, more than one slice of them."""
     rng = np.random.default_rng(0)
-    shape = (5, 4)
+    shape = (15, 8)
     return {
-        "observations": rng.integers(0, 256, (6, 4, 7, 10, 3)).astype("uint8"),
+        "observations": rng.integers(0, 256, (16, 8, 7, 10, 3)).astype("uint8"),
         "actions": rng.integers(4, size=shape).astype("int32"),
         "log_probs": np.log(rng.uniform(0.1, 0.9, size=shape)).astype("float32"),
         "rewards": rng.choice([0, 1, 10, -1], size=shape).astype("float32"),

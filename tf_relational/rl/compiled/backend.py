@@ -48,6 +48,17 @@ def devices_in_words(count=1):
     return {"backend": check_backend(), "devices": names}
 
 
+def on_accelerator():
+    """Return whether the backend's first device is something else than a CPU."""
+    if on_jax():
+        import jax
+
+        return jax.devices()[0].platform != "cpu"
+    import tensorflow as tf
+
+    return bool(tf.config.list_physical_devices("GPU"))
+
+
 def loop(body, carry, xs, length, outputs):
     """Run `carry, y = body(carry, x)` for the rows `x` of `xs`, and stack the `y`.
 
@@ -203,54 +214,59 @@ class Learners:
         )
         return outputs
 
-    def update(self, index, state, loss, learning_rate):
-        """Make one gradient step.
+    def gradients(self, index, state, loss):
+        """Differentiate a loss by the weights of one replica.
 
         Args:
             index: the replica.
             state: its state.
-            loss: a function of `forward(observations)` that gives a dict with `total_loss`.
+            loss: a function of `forward(observations)` that gives a scalar and a pytree of what
+                else it found.
+
+        Returns:
+            The gradients, in the order of `model.trainable_variables`, and that pytree.
+        """
+        if on_jax():
+            import jax
+
+            def total(trainable):
+                here = {**state, "trainable": trainable}
+                return loss(lambda observations: self.forward(index, here, observations))
+
+            return jax.grad(total, has_aux=True)(state["trainable"])
+        import tensorflow as tf
+
+        model = self.models[index]
+        with tf.GradientTape() as tape:
+            value, found = loss(model)
+        return tape.gradient(value, [v.value for v in model.trainable_variables]), found
+
+    def apply(self, index, state, gradients, learning_rate):
+        """Clip gradients by their global norm and let the optimizer make its step.
+
+        Args:
+            index: the replica.
+            state: its state.
+            gradients: in the order of `model.trainable_variables`.
             learning_rate: float32 scalar.
 
         Returns:
-            The new state, and the dict with the gradient's global norm before the clip,
-            `gradient_norm`, added.
+            The new state, and the norm before the clip.
         """
         optimizer = self.optimizers[index]
+        norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in gradients))
+        scale = self.gradient_clip / ops.maximum(norm, self.gradient_clip)
+        gradients = [gradient * scale for gradient in gradients]
         if not on_jax():
-            import tensorflow as tf
-
-            model = self.models[index]
             optimizer.learning_rate.assign(learning_rate)
-            with tf.GradientTape() as tape:
-                parts = loss(model)
-            variables = model.trainable_variables
-            gradients = tape.gradient(parts["total_loss"], [v.value for v in variables])
-            gradients, norm = clip_by_global_norm(gradients, self.gradient_clip)
-            optimizer.apply(gradients, variables)
-            return state, {**parts, "gradient_norm": norm}
-        import jax
-
-        def total(trainable):
-            parts = loss(lambda seen: self.forward(index, {**state, "trainable": trainable}, seen))
-            return parts["total_loss"], parts
-
-        gradients, parts = jax.grad(total, has_aux=True)(state["trainable"])
-        gradients, norm = clip_by_global_norm(gradients, self.gradient_clip)
+            optimizer.apply(gradients, self.models[index].trainable_variables)
+            return state, norm
         slots = [
             ops.cast(learning_rate, value.dtype) if variable is optimizer.learning_rate else value
             for variable, value in zip(optimizer.variables, state["slots"], strict=True)
         ]
         trainable, slots = optimizer.stateless_apply(slots, gradients, state["trainable"])
-        state = {"trainable": trainable, "fixed": state["fixed"], "slots": slots}
-        return state, {**parts, "gradient_norm": norm}
-
-
-def clip_by_global_norm(gradients, limit):
-    """Scale gradients down to a global norm of at most `limit`; also return the norm they had."""
-    norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in gradients))
-    scale = limit / ops.maximum(norm, limit)
-    return [gradient * scale for gradient in gradients], norm
+        return {"trainable": trainable, "fixed": state["fixed"], "slots": slots}, norm
 
 
 def compile_replicas(function, count, jit_compile, lay=None):

@@ -6,8 +6,15 @@ import keras
 from keras import ops
 
 from tf_relational.envs import compiled_rules as rules
-from tf_relational.rl.compiled.backend import gumbel, loop, split
+from tf_relational.envs.rules import MOVES
+from tf_relational.rl.compiled.backend import gumbel, loop, on_accelerator, split
 from tf_relational.rl.loss import impala_loss
+
+ACTIONS = len(MOVES)
+
+FRAMES_IN_CACHE = 64
+"""Frames whose activations fit the second-level cache of a processor's core: a batch goes through
+fastest in slices of about that many."""
 
 LEARNER_METRICS = (
     "total_loss",
@@ -257,38 +264,100 @@ class Program:
 
         def step(state, part):
             part = split(part, self.mesh, 1)
-            state, told = self.learners.update(
-                index,
-                state,
-                lambda forward: self.loss(forward, part, coefficients["entropy"]),
-                coefficients["learning_rate"],
+            gradients, outputs = self.gradients(index, state, part, coefficients["entropy"])
+            told = self.loss(outputs, part, coefficients["entropy"])
+            state, norm = self.learners.apply(
+                index, state, gradients, coefficients["learning_rate"]
             )
+            told = {**told, "gradient_norm": norm}
             return state, ops.stack([ops.cast(told[name], "float32") for name in LEARNER_METRICS])
 
         specs = keras.KerasTensor((len(LEARNER_METRICS),), "float32")
         parts = {name: group(value) for name, value in batch.items()}
         return loop(step, state, parts, groups, specs)
 
-    def loss(self, forward, batch, entropy):
-        """Compute `impala_loss` of a batch.
+    def gradients(self, index, state, batch, entropy):
+        """Differentiate the loss of a batch, on a CPU in slices that fit a core's cache.
+
+        The loss is a sum or a mean over environments, and so is its gradient.
 
         Args:
-            forward: from observations `[B', ...]` to `logits` and `value`.
+            index: the replica.
+            state: the learner's.
+            batch: as in `loss`.
+            entropy: as in `loss`.
+
+        Returns:
+            The gradients, and the outputs that `loss` takes.
+        """
+        length, width = batch["actions"].shape
+        # Several devices have a share of the environments each, so that a slice is on one alone.
+        size = width if self.mesh else slice_width(length, width)
+        count = width // size
+        share = 1.0 / count if self.settings.loss_reduction == "mean" else 1.0
+
+        def of(part):
+            def value(forward):
+                outputs = self.outputs(forward, part["observations"])
+                return share * self.loss(outputs, part, entropy)["total_loss"], outputs
+
+            return self.learners.gradients(index, state, value)
+
+        if count == 1:
+            return of(batch)
+
+        def add(sums, part):
+            gradients, outputs = of(part)
+            return [one + other for one, other in zip(sums, gradients, strict=True)], outputs
+
+        def slices(value):
+            shape = tuple(value.shape)
+            return ops.moveaxis(ops.reshape(value, (shape[0], count, size, *shape[2:])), 1, 0)
+
+        def whole(value):
+            shape = tuple(value.shape)
+            return ops.reshape(ops.moveaxis(value, 0, 1), (shape[1], width, *shape[3:]))
+
+        specs = {
+            "logits": keras.KerasTensor((length + 1, size, ACTIONS), "float32"),
+            "value": keras.KerasTensor((length + 1, size), "float32"),
+        }
+        zeros = [
+            ops.zeros(variable.shape, variable.dtype)
+            for variable in self.learners.models[index].trainable_variables
+        ]
+        parts = {name: slices(value) for name, value in batch.items()}
+        sums, outputs = loop(add, zeros, parts, count, specs)
+        return sums, {name: whole(value) for name, value in outputs.items()}
+
+    def outputs(self, forward, seen):
+        """Call the network on observations `[T, B, ...]`: `logits` `[T, B, A]`, `value` `[T, B]`.
+
+        Args:
+            forward: from `[B', ...]` to `logits` and `value`.
+            seen: the observations.
+        """
+        length, width = seen.shape[:2]
+        # Environments first: the dimension that is split over devices stays the outermost.
+        flat = ops.reshape(ops.swapaxes(seen, 0, 1), (width * length, *seen.shape[2:]))
+        found = forward(flat)
+        logits = ops.reshape(ops.cast(found["logits"], "float32"), (width, length, ACTIONS))
+        values = ops.reshape(ops.cast(found["value"], "float32"), (width, length))
+        return {"logits": ops.swapaxes(logits, 0, 1), "value": ops.swapaxes(values, 0, 1)}
+
+    def loss(self, outputs, batch, entropy):
+        """Compute `impala_loss` of a batch, as a dict of its parts.
+
+        Args:
+            outputs: `logits` `[T + 1, B, A]` and `value` `[T + 1, B]`.
             batch: dict of `observations` `[T + 1, B, ...]`; `actions`, `log_probs`, `rewards` and
                 `ends` `[T, B]`.
             entropy: coefficient of the entropy bonus.
         """
         s = self.settings
-        seen = batch["observations"]
-        length, width = seen.shape[:2]
-        # Environments first: the dimension that is split over devices stays the outermost.
-        flat = ops.reshape(ops.swapaxes(seen, 0, 1), (width * length, *seen.shape[2:]))
-        outputs = forward(flat)
-        logits = ops.swapaxes(ops.reshape(outputs["logits"], (width, length, -1)), 0, 1)
-        values = ops.swapaxes(ops.reshape(outputs["value"], (width, length)), 0, 1)
         return impala_loss(
-            logits[:-1],
-            values,
+            outputs["logits"][:-1],
+            outputs["value"],
             batch["actions"],
             batch["log_probs"],
             batch["rewards"],
@@ -298,3 +367,11 @@ class Program:
             reduction=s.loss_reduction,
             lambda_=s.vtrace_lambda,
         )
+
+
+def slice_width(length, width):
+    """Return how many of `width` environments, unrolled for `length` steps, make a slice."""
+    if on_accelerator():
+        return width
+    most = max(1, FRAMES_IN_CACHE // (length + 1))
+    return max(size for size in range(1, min(most, width) + 1) if width % size == 0)

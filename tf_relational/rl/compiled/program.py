@@ -291,7 +291,7 @@ class Program:
             The gradients, and the outputs that `loss` takes.
         """
         length, width = batch["actions"].shape
-        # Several devices have a share of the environments each, so that a slice is on one alone.
+        # A slice of neighbours would lie on one of several devices alone.
         size = width if self.mesh else slice_width(length, width)
         count = width // size
         share = 1.0 / count if self.settings.loss_reduction == "mean" else 1.0

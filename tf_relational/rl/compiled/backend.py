@@ -349,11 +349,11 @@ def split(tensors, mesh, axis):
         return tensors
     import jax
 
+    # Without trailing dimensions, as JAX writes it: another spelling would be compiled for anew.
+    spec = jax.sharding.PartitionSpec(*() if axis is None else (None,) * axis + ("data",))
+    sharding = jax.sharding.NamedSharding(mesh, spec)
+
     def place(part):
-        names = [None] * np.ndim(part)
-        if axis is not None:
-            names[axis] = "data"
-        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*names))
         if isinstance(part, jax.core.Tracer):
             return jax.lax.with_sharding_constraint(part, sharding)
         return jax.device_put(part, sharding)

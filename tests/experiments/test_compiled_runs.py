@@ -1,10 +1,11 @@
-"""Runs of the compiled engine as a person makes them: two seeds at once, stopped and resumed."""
+"""Runs of the compiled engine as a person makes them: stopped, killed, resumed, finished."""
 
 import dataclasses
 import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.run_directory import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 600
+TIMEOUT = 900
 
 
 def start(*arguments):
@@ -46,64 +47,62 @@ def wait_until(process, condition):
         time.sleep(0.05)
 
 
+SMOKE = (
+    "--preset", "smoke", "--engine", "compiled", "--agent", "relational", "--report-interval",
+    0.01, "--checkpoint-interval", 0.2, "--evaluation-interval", 1_600, "--evaluation-episodes", 1,
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def story(tmp_path_factory):
-    """Two seeds in one program through SIGTERM, kill -9 and their end."""
+    """One run through SIGTERM, kill -9 and its end; what was seen on the way."""
     root = tmp_path_factory.mktemp("runs")
     seen = {}
-    process = start(
-        "--preset", "smoke", "--engine", "compiled", "--agent", "relational", "--seeds", 3, 5,
-        "--total-frames", 3_200, "--report-interval", 0.01, "--checkpoint-interval", 0.2,
-        "--evaluation-interval", 1_600, "--evaluation-episodes", 1, "--out", root,
-    )  # fmt: skip
+    process = start(*SMOKE, "--seed", 3, "--total-frames", 3_200, "--out", root)
     try:
-        wait_until(process, lambda: len(list(root.glob("*/*/*/metrics.jsonl"))) == 2)
-        folders = sorted(path.parent for path in root.glob("*/*/*/metrics.jsonl"))
-        wait_until(process, lambda: len(lines_of(folders[0])) > 2)
+        wait_until(process, lambda: list(root.glob("*/*/metrics.jsonl")))
+        (folder,) = (path.parent for path in root.glob("*/*/metrics.jsonl"))
+        wait_until(process, lambda: len(lines_of(folder)) > 2)
         process.send_signal(signal.SIGTERM)
         seen["output"], _ = process.communicate(timeout=TIMEOUT)
         seen["code"] = process.returncode
-        seen["stopped"] = [(checkpoint_of(folder), lines_of(folder)) for folder in folders]
-        process = start("--resume", folders[0].parent)
-        known = checkpoint_of(folders[1])
-        wait_until(process, lambda: checkpoint_of(folders[1]) > known)
+        seen["checkpoint"], seen["lines"] = checkpoint_of(folder), lines_of(folder)
+        process = start("--resume", folder)
+        wait_until(process, lambda: checkpoint_of(folder) > seen["checkpoint"])
         process.kill()
         process.communicate(timeout=TIMEOUT)
-        seen["killed"] = [lines_of(folder) for folder in folders]
-        process = start("--resume", folders[0].parent)
+        seen["killed"] = checkpoint_of(folder)
+        process = start("--resume", folder)
         seen["end"], _ = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 0, seen["end"]
     finally:
         if process.poll() is None:
             process.kill()
-    return folders, seen
+    return folder, seen
 
 
-def test_a_stopped_run_leaves_checkpoints_and_says_how_to_go_on(story):
-    folders, seen = story
+def test_a_stopped_run_leaves_a_checkpoint_and_says_how_to_go_on(story):
+    folder, seen = story
     assert seen["code"] == 143, seen["output"]
-    assert f"--resume {folders[0].parent}" in seen["output"]
+    assert f"--resume {folder}" in seen["output"]
     assert "Traceback" not in seen["output"]
-    for frames, lines in seen["stopped"]:
-        assert frames == lines[-1]["frames"] < 3_200
+    assert seen["checkpoint"] == seen["lines"][-1]["frames"] < 3_200
 
 
-def test_a_killed_run_goes_on_from_its_newest_common_checkpoint(story):
-    folders, seen = story
-    assert "resuming at" in seen["end"]
-    for folder, (_, stopped) in zip(folders, seen["stopped"], strict=True):
-        lines = lines_of(folder)
-        assert lines[: len(stopped)] == stopped
-        for key in ("frames", "iteration", "wall_time", "trained_frames", "updates"):
-            values = [line[key] for line in lines]
-            assert all(a < b for a, b in zip(values, values[1:], strict=False)), key
-        assert lines[-1]["frames"] == 3_200
+def test_a_killed_run_goes_on_from_its_newest_checkpoint(story):
+    folder, seen = story
+    assert f"resuming at {seen['killed']:,} frames" in seen["end"]
+    lines = lines_of(folder)
+    assert lines[: len(seen["lines"])] == seen["lines"]
+    for key in ("frames", "iteration", "wall_time", "trained_frames", "updates"):
+        values = [line[key] for line in lines]
+        assert all(a < b for a, b in zip(values, values[1:], strict=False)), key
+    assert lines[-1]["frames"] == 3_200
 
 
 def test_metrics_are_those_of_the_other_engine(story):
-    folders, _ = story
-    lines = [line for folder in folders for line in lines_of(folder)]
-    every = set().union(*lines)
+    folder, _ = story
+    lines = lines_of(folder)
     expected = {
         "frames", "iteration", "wall_time", "step_limit", "trained_frames", "dropped_frames",
         "frames_per_second", "trained_frames_per_second", "episodes", "entropy", "policy_loss",
@@ -112,36 +111,63 @@ def test_metrics_are_those_of_the_other_engine(story):
         "curriculum/difficulty", "curriculum/probability", "evaluation/fraction_solved",
         "levels/begun", "levels/window", "levels/reused",
     }  # fmt: skip
-    assert expected <= every
+    assert expected <= set().union(*lines)
     assert all(line["levels/reused"] == 0 for line in lines)
-    first, second = (lines_of(folder)[-1]["entropy"] for folder in folders)
-    assert first != second
 
 
-def test_finished_run_directories_are_complete(story):
-    folders, _ = story
-    assert [folder.name for folder in folders] == ["seed_3", "seed_5"]
-    for seed, folder in zip((3, 5), folders, strict=True):
-        result = json.loads((folder / "result.json").read_text())
-        assert (result["engine"], result["backend"]) == ("compiled", "tensorflow")
-        assert (result["seed"], result["frames"], len(result["commands"])) == (seed, 3_200, 3)
-        assert result["devices"]
-        assert set(result["evaluation"]["sampled"]["fraction_solved"]) >= {"all", "(1, 1, 2)"}
-        assert (folder / "checkpoints" / "best.keras").exists()
-        assert len(list(folder.glob("checkpoints/agents/*.keras"))) == 2
-        assert len(list(folder.glob("checkpoints/[0-9]*/agent.keras"))) <= 3
-        assert list(folder.glob("figures/*.png"))
-        assert (folder / "export" / "1" / "saved_model.pb").exists()
-    assert list((folders[0].parent / "figures").glob("*.png"))
+def test_a_finished_run_directory_is_complete(story):
+    folder, _ = story
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["engine"], result["backend"]) == ("compiled", "tensorflow")
+    assert (result["seed"], result["frames"], len(result["commands"])) == (3, 3_200, 3)
+    assert result["devices"]
+    assert set(result["evaluation"]["sampled"]["fraction_solved"]) >= {"all", "(1, 1, 2)"}
+    assert (folder / "checkpoints" / "best.keras").exists()
+    assert len(list(folder.glob("checkpoints/agents/*.keras"))) == 2
+    assert len(list(folder.glob("checkpoints/[0-9]*/agent.keras"))) <= 3
+    assert list(folder.glob("figures/*.png"))
+    assert (folder / "export" / "1" / "saved_model.pb").exists()
 
 
 def test_a_finished_run_is_evaluated_like_any_other(story, capsys):
-    folders, _ = story
-    assert main(
-        ["--exp", "bridge_boxworld", "--mode", "evaluate", "--run", str(folders[0]),
-         "--evaluation-episodes", "2"]
-    ) == 0  # fmt: skip
+    folder, _ = story
+    arguments = ["--mode", "evaluate", "--run", str(folder), "--evaluation-episodes", "2"]
+    assert main(["--exp", "bridge_boxworld", *arguments]) == 0
     assert "within 10 steps" in capsys.readouterr().out
+
+
+def test_two_seeds_train_stop_and_go_on_together(tmp_path, capsys):
+    def call(*arguments, lines):
+        """Calls run.py's main, with a SIGTERM when both runs have so many lines of metrics."""
+
+        def watch():
+            end = time.monotonic() + TIMEOUT
+            while time.monotonic() < end:
+                counts = [len(lines_of(path)) for path in tmp_path.glob("*/*/seed_*")]
+                if len(counts) == 2 and min(counts) >= lines:
+                    break
+                time.sleep(0.05)
+            signal.raise_signal(signal.SIGTERM)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        code = main(["--exp", "bridge_boxworld", *map(str, arguments)])
+        watcher.join()
+        return code
+
+    frames = ("--total-frames", 100_000)
+    assert call(*SMOKE, *frames, "--seeds", 3, 5, "--out", tmp_path, lines=3) == 143
+    folders = sorted(tmp_path.glob("*/*/seed_*"))
+    assert [folder.name for folder in folders] == ["seed_3", "seed_5"]
+    before = [lines_of(folder) for folder in folders]
+    assert call("--resume", folders[0].parent, lines=len(before[0]) + 2) == 143
+    assert f"resuming at {before[0][-1]['frames']:,} frames" in capsys.readouterr().out
+    after = [lines_of(folder) for folder in folders]
+    for old, new, folder in zip(before, after, folders, strict=True):
+        assert new[: len(old)] == old and len(new) > len(old)
+        assert checkpoint_of(folder) == new[-1]["frames"]
+    assert [line["frames"] for line in after[0]] == [line["frames"] for line in after[1]]
+    assert after[0][-1]["entropy"] != after[1][-1]["entropy"]
 
 
 def test_runs_of_earlier_versions_are_read():

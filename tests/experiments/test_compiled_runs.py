@@ -140,20 +140,22 @@ def test_two_seeds_train_stop_and_go_on_together(tmp_path, capsys):
     def call(*arguments, lines):
         """Calls run.py's main, with a SIGTERM when both runs have so many lines of metrics."""
 
+        returned = threading.Event()
+
         def watch():
-            end = time.monotonic() + TIMEOUT
-            while time.monotonic() < end:
+            while not returned.wait(0.05):
                 counts = [len(lines_of(path)) for path in tmp_path.glob("*/*/seed_*")]
                 if len(counts) == 2 and min(counts) >= lines:
-                    break
-                time.sleep(0.05)
-            signal.raise_signal(signal.SIGTERM)
+                    signal.raise_signal(signal.SIGTERM)
+                    return
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        code = main(["--exp", "bridge_boxworld", *map(str, arguments)])
-        watcher.join()
-        return code
+        try:
+            return main(["--exp", "bridge_boxworld", *map(str, arguments)])
+        finally:
+            returned.set()
+            watcher.join()
 
     frames = ("--total-frames", 100_000)
     assert call(*SMOKE, *frames, "--seeds", 3, 5, "--out", tmp_path, lines=3) == 143

@@ -1,7 +1,7 @@
 """How fast Box-World is on one core: ``python -m benchmarks.box_world``.
 
 Every figure is the best of several repeats, once by the wall clock and once by the process's CPU
-time (on a busy machine the wall clock counts other programs too). A step of a batched environment
+time (the wall clock counts other programs too). A step of a batched environment
 holds the observation and the auto-reset; the random actions are drawn beforehand.
 """
 

@@ -138,7 +138,7 @@ def test_in_a_ray_worker(clone, theirs):
 import ray
 from tf_relational import quiet
 
-# Ray gives its processes 30 seconds to come up, which a machine under load may not keep.
+# Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
 for attempt in range(3):
     try:
         ray.init(num_cpus=1, include_dashboard=False, **quiet.ray_options())

@@ -28,7 +28,7 @@ def in_worker():
     import tensorflow as tf
     return float(tf.constant(2.0))
 
-# Ray gives its processes 30 seconds to come up, which a machine under load may not keep.
+# Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
 for attempt in range(3):
     try:
         ray.init(num_cpus=1, include_dashboard=False, **quiet.ray_options())

@@ -195,6 +195,59 @@ def test_an_evaluated_run_has_its_yardsticks_in_the_curve(tmp_path, drawn):
     assert names[-2:] == ["relational_seed1/evaluation.png", "relational_seed0/evaluation.png"]
 
 
+def test_without_a_limit_the_curve_tells_what_chance_solves(tmp_path, drawn):
+    folder = run_folder(tmp_path, "relational", 0)
+    lines = (folder / "metrics.jsonl").read_text()
+    lines = lines.replace('"step_limit": 120', '"step_limit": null')
+    (folder / "metrics.jsonl").write_text(lines)
+    found = evaluation()
+    entry = {"mean": 0.77, "low": 0.7, "high": 0.8, "episodes": 9}
+    unlimited = dict.fromkeys(found["random"]["fraction_solved"], entry)
+    found["random_without_limit"] = {"fraction_solved": unlimited}
+    (folder / "evaluation.json").write_text(json.dumps(found))
+    make_figures([folder], tmp_path / "figures")
+    (axes,) = drawn[0][0].axes
+    assert list(lines_of(axes))[1:] == ["uniform random, no step limit: 0.770"]
+    assert axes.get_ylabel() == "fraction solved without step limit"
+
+
+def test_evaluations_have_a_curve_of_their_own_limit(tmp_path, drawn):
+    folder = run_folder(tmp_path, "relational", 0)
+    with (folder / "metrics.jsonl").open("a") as file:
+        for frames, share in ((1100, 0.25), (1200, 0.5)):
+            line = {"frames": frames, "evaluation/fraction_solved": share}
+            file.write(json.dumps(line) + "\n")
+    (folder / "evaluation.json").write_text(json.dumps(evaluation(limit=60)))
+    files = make_figures([folder], tmp_path / "figures")
+    place = [path.name for path in files].index("evaluation_curve.png")
+    (axes,) = drawn[place][0].axes
+    lines = lines_of(axes)
+    assert axes.get_ylabel() == "fraction solved within 60 steps"
+    np.testing.assert_allclose(lines["relational (1 seed)"], [[1100, 0.25], [1200, 0.5]])
+    assert "scripted player: 1.000" in lines
+    assert "scripted player: 1.000" not in lines_of(drawn[0][0].axes[0])
+
+
+def test_evaluations_of_every_kept_model_have_their_intervals(tmp_path, drawn):
+    found = {**evaluation(), "curve": [
+        {"frames": 10, "sampled": evaluation()["sampled"]},
+        {"frames": 20, "sampled": evaluation()["random"]},
+    ]}  # fmt: skip
+    path = evaluation_figure.draw_evaluations_by_type(found, tmp_path / "e.png")
+    figure, _, _ = drawn[0]
+    panel = figure.axes[1]
+    assert panel.get_title() == "(1, 1, 2), 100 episodes"
+    (container,) = panel.containers
+    line, _, (bars,) = container.lines
+    np.testing.assert_allclose(line.get_xydata(), [[10, 0.675], [20, 0.06]])
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends, [[0.45, 0.95], [0.04, 0.54]])
+    with Image.open(path) as image:
+        image.verify()
+    with pytest.raises(ValueError, match="a curve is needed"):
+        evaluation_figure.draw_evaluations_by_type(evaluation(), tmp_path / "e.png")
+
+
 def test_the_standard_attention_is_drawn_as_it_is(agents, episode, tmp_path, drawn):
     observation = episode.observations[3]
     path = attention_figures.draw_standard_attention(

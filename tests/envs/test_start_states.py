@@ -50,15 +50,19 @@ def test_every_start_is_solvable_and_part_of_its_puzzle(config):
 def test_player_is_at_most_difficulty_steps_from_a_target(difficulty):
     rng = np.random.default_rng(2)
     near = curriculum_levels(generate(SHORT, 300, rng), difficulty, rng)
-    distances = []
+    distances, near_decoys = [], 0
     for level in near:
         held = set(level.start.inventory)
-        targets = [(x, y) for x, y, _ in level.loose_keys]
+        decoys = [(x + 1, y) for x, y, key, lock in level.boxes if key != 0 and lock in held]
+        targets = [(x, y) for x, y, _ in level.loose_keys] + decoys
         gem_locks = [(x + 1, y, lock) for x, y, key, lock in level.boxes if key == 0]
         if {lock for *_, lock in gem_locks} <= held:
             targets += [(x, y) for x, y, _ in gem_locks]
         x, y = level.start.position
         distances.append(min(abs(x - a) + abs(y - b) for a, b in targets))
+        near_decoys += any(abs(x - a) + abs(y - b) <= difficulty for a, b in decoys)
+    # A bridge can be opened in a third of the half of the levels that have one.
+    assert near_decoys > 10
     assert min(distances) >= 1 and max(distances) <= difficulty
     assert max(distances) == difficulty or difficulty > 4
 

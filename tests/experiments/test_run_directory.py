@@ -114,3 +114,8 @@ def test_a_directory_is_trained_in_by_one_process(tmp_path):
     second = RunDirectory.open(first.path)
     with pytest.raises(UserError, match="another process is training"):
         second.lock()
+
+
+def test_of_several_seeds_the_folder_of_all_is_resumed(tmp_path):
+    assert RunDirectory(tmp_path / "time" / "seed_3").to_resume == tmp_path / "time"
+    assert RunDirectory(tmp_path / "time").to_resume == tmp_path / "time"

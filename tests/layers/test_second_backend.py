@@ -1,4 +1,4 @@
-"""The proofs against recorded numbers and slow formulas, run again on JAX."""
+"""The proofs against recorded numbers and slow formulas, and some promises, again on JAX."""
 
 import importlib.util
 import os
@@ -10,8 +10,16 @@ import keras
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-AGAIN = ["tests/compat", "tests/layers/test_attention.py", "tests/ops/test_scalar_product.py"]
-CHOSEN = "equal or no_tensor or (is_the_formula and 2-3) or three_vectors or safe_sqrt"
+AGAIN = [
+    "tests/compat",
+    "tests/layers/test_attention.py",
+    "tests/layers/test_every_layer.py",
+    "tests/ops/test_scalar_product.py",
+]
+CHOSEN = (
+    "equal or no_tensor or (is_the_formula and 2-3) or three_vectors or safe_sqrt"
+    " or for_the_accelerator or one_repeated"
+)
 # The time goes into compiling; the numbers do not depend on how well.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 

@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(scope="session")
 def cluster():
     """One Ray for all tests of the bridge; starting it is what costs."""
-    # A busy machine takes longer than Ray's 30 seconds to start.
+    # Where other programs have the cores, Ray's 30 seconds to start are too few.
     os.environ["RAY_raylet_start_wait_time_s"] = "180"
     os.environ["RAY_AUTH_MODE"] = "disabled"
     import ray

@@ -74,3 +74,10 @@ def write_lines(image, lines, place, font, spacing, colour="black") -> None:
     draw = ImageDraw.Draw(image)
     for number, line in enumerate(lines):
         draw.text((place[0], place[1] + spacing * number), line, font=font, fill=colour)
+
+
+def count_in_thousands(axes):
+    """Labels the horizontal axis 1 k, 1 M and so on."""
+    from matplotlib.ticker import EngFormatter
+
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))

@@ -6,8 +6,15 @@ The numbers come from `runs.py`; here they are only drawn. Every function writes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tf_relational.analysis.canvas import AGENT_COLOURS, OTHER_COLOURS, new_figure, save
+from tf_relational.analysis.canvas import (
+    AGENT_COLOURS,
+    OTHER_COLOURS,
+    count_in_thousands,
+    new_figure,
+    save,
+)
 from tf_relational.analysis.runs import (
+    EVALUATED,
     SOLVED,
     Run,
     curve,
@@ -25,6 +32,7 @@ def draw_mean_curves(
     path: str | Path,
     time_adjusted: bool = False,
     references: Mapping[str, float] | None = None,
+    evaluated: bool = False,
 ) -> Path:
     """Mean and standard deviation over seeds, one line an agent (Figure 3; Figure 12).
 
@@ -33,18 +41,20 @@ def draw_mean_curves(
         path: PNG to write.
         time_adjusted: Whether the axes of slower agents are stretched to equal time (Figure 12).
         references: Name -> share solved by another policy, drawn as a dashed line.
+        evaluated: Whether the evaluations during training are drawn, and not its own episodes.
 
     Raises:
         ValueError: `time_adjusted`, but a run tells no wall time.
     """
     groups = group_by_agent(runs)
+    name = EVALUATED if evaluated else SOLVED
     scales = time_scales(groups) if time_adjusted else {}
     if time_adjusted and not scales:
         raise ValueError("received runs without wall time; a time-adjusted axis needs it")
     figure = new_figure(7.5, 4.8)
     axes = figure.add_subplot()
     for agent, members in groups.items():
-        x, mean, deviation, _ = curve(members, SOLVED, scale=scales.get(agent, 1.0))
+        x, mean, deviation, _ = curve(members, name, scale=scales.get(agent, 1.0))
         colour = _colour(agent)
         label = f"{agent} ({_seeds(members)})"
         if scales:
@@ -61,10 +71,11 @@ def draw_mean_curves(
     words = "environment frames"
     if scales:
         words += ", stretched to equal wall time"
-    _finish(axes, runs, words)
+    _finish(axes, runs, words, evaluated)
     band = " Lines: mean over seeds; shaded: one standard deviation." * (len(runs) > len(groups))
     title = "Time-adjusted training curves" if scales else "Training curves"
-    return save(figure, path, title, _POINTS + band)
+    source = "Evaluations of the sampled policy on fresh levels." if evaluated else _POINTS
+    return save(figure, path, title, source + band)
 
 
 def draw_single_curves(runs: Sequence[Run], path: str | Path) -> Path:
@@ -110,7 +121,7 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
         panel.grid(alpha=0.3)
         panel.tick_params(labelsize=8)
         panel.set_xlim(left=0)
-        _count_in_thousands(panel)
+        count_in_thousands(panel)
     for panel in panels[len(kinds) :]:
         panel.set_visible(False)
     for panel in panels[max(0, len(kinds) - across) : len(kinds)]:
@@ -126,20 +137,14 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
     return save(figure, path, "Fraction solved by puzzle type", caption + seeds + "." + band)
 
 
-def _finish(axes, runs, words):
+def _finish(axes, runs, words, evaluated=False):
     axes.set_xlabel(words)
-    axes.set_ylabel(solved_label(runs))
+    axes.set_ylabel(solved_label(runs, evaluated))
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlim(left=0)
-    _count_in_thousands(axes)
+    count_in_thousands(axes)
     axes.grid(alpha=0.3)
     axes.legend(loc="best", fontsize=9)
-
-
-def _count_in_thousands(axes):
-    from matplotlib.ticker import EngFormatter
-
-    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
 
 
 def _colour(agent):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tf_relational.analysis.canvas import OTHER_COLOURS, new_figure, save
+from tf_relational.analysis.canvas import OTHER_COLOURS, count_in_thousands, new_figure, save
 
 POLICIES = {
     "sampled": "agent, sampled",
@@ -58,15 +58,65 @@ def draw_evaluation(evaluation: Mapping[str, Any], path: str | Path, description
     axes.set_yticks(range(len(kinds)), names, fontsize=8)
     axes.set_ylim(len(kinds) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
-    limit = evaluation.get("step_limit")
-    words = "without step limit" if limit is None else f"within {limit} steps"
-    axes.set_xlabel(f"fraction solved {words}")
+    axes.set_xlabel(_limit(evaluation))
     axes.grid(axis="x", alpha=0.3)
     for row in range(1, len(kinds)):
         axes.axhline(row - 0.5, color="0.8", linewidth=0.8)
     figure.legend(loc="outside upper center", ncols=3, fontsize=8)
     caption = "Marks: share of fresh levels solved; bars: 95 % intervals."
     return save(figure, path, "Evaluation by puzzle type", f"{caption} {description}".strip())
+
+
+def draw_evaluations_by_type(
+    evaluation: Mapping[str, Any], path: str | Path, description: str = ""
+) -> Path:
+    """Fraction solved of every kept model of a run with 95 % intervals, a panel for each kind.
+
+    The panels of Figures 10 and 11, of one run.
+
+    Args:
+        evaluation: As for `draw_evaluation`, with `"curve"`: a list of `{"frames", "sampled"}`.
+        path: PNG to write.
+        description: Sentence for the caption: which agent.
+
+    Raises:
+        ValueError: There is no curve in it.
+    """
+    points = evaluation.get("curve")
+    if not points:
+        raise ValueError(f"received {sorted(evaluation)}; a curve is needed")
+    kinds = list(points[0]["sampled"]["fraction_solved"])
+    across = min(4, len(kinds))
+    down = -(-len(kinds) // across)
+    figure = new_figure(max(2.6 * across, 5.5), 2.2 * down + 0.9)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    frames = [point["frames"] for point in points]
+    for panel, kind in zip(panels, kinds, strict=False):
+        shares = [point["sampled"]["fraction_solved"][kind] for point in points]
+        means = [share["mean"] for share in shares]
+        reach = [
+            [max(0.0, share["mean"] - share["low"]) for share in shares],
+            [max(0.0, share["high"] - share["mean"]) for share in shares],
+        ]
+        panel.errorbar(frames, means, yerr=reach, color=OTHER_COLOURS[0], marker="o", capsize=2)
+        panel.set_title(f"{_kind(kind)}, {shares[0]['episodes']} episodes", fontsize=9)
+        panel.set_ylim(-0.03, 1.03)
+        panel.set_xlim(left=0)
+        panel.grid(alpha=0.3)
+        count_in_thousands(panel)
+    for panel in panels[len(kinds) :]:
+        panel.set_visible(False)
+    figure.supxlabel("environment frames", fontsize=10)
+    figure.supylabel(_limit(evaluation), fontsize=10)
+    caption = "Sampled policy on the same fresh levels at each point; bars: 95 % intervals."
+    title = "Evaluation by puzzle type over training"
+    return save(figure, path, title, f"{caption} {description}".strip())
+
+
+def _limit(evaluation):
+    limit = evaluation.get("step_limit")
+    words = "without step limit" if limit is None else f"within {limit} steps"
+    return f"fraction solved {words}"
 
 
 def _kind(kind):

@@ -14,9 +14,13 @@ from tf_relational.analysis.attention_figures import (
 )
 from tf_relational.analysis.curves import draw_mean_curves, draw_single_curves, draw_type_curves
 from tf_relational.analysis.episode import Episode, agent_policy, record_all
-from tf_relational.analysis.evaluation_figure import POLICIES, draw_evaluation
+from tf_relational.analysis.evaluation_figure import (
+    POLICIES,
+    draw_evaluation,
+    draw_evaluations_by_type,
+)
 from tf_relational.analysis.gif import episode_gif
-from tf_relational.analysis.runs import Run, group_by_agent, read_run, time_scales
+from tf_relational.analysis.runs import EVALUATED, Run, group_by_agent, read_run, time_scales
 from tf_relational.envs import BRIDGE, STANDARD, BoxWorldConfig, generate
 
 TRIES = 10
@@ -35,15 +39,17 @@ def make_figures(
 
     Curves over all runs: `training_curve.png` (Figure 3), `training_curve_<agent>.png` for an
     agent with several seeds (Figures 4, 5), `training_curve_time_adjusted.png` with two agents
-    (Figure 12), `fraction_by_type.png` (Figures 10, 11). For each run, in a folder
-    `<agent>_seed<n>`: `evaluation.png` if it was evaluated, and what `figures_of_model` draws if
-    it has a saved model.
+    (Figure 12), `evaluation_curve.png` of the evaluations during training, which may have another
+    step limit, `fraction_by_type.png` (Figures 10, 11). For each run, in a folder
+    `<agent>_seed<n>`: `evaluation.png` if it was evaluated, `evaluation_by_type.png` if every kept
+    model was, and what `figures_of_model` draws if it has a saved model.
 
     Args:
         run_dirs: Run directories, of any agents and seeds.
         out_dir: Folder to write into; made if missing.
-        references: Name -> share solved by another policy, dashed in the training curves. If left
-            out, the yardsticks of the first evaluation that has training's step limit.
+        references: Name -> share solved by another policy, dashed in the mean curves. If left
+            out, the yardsticks of the first evaluation that has the curve's step limit; without a
+            limit, the uniform random policy's share without one.
 
     Returns:
         The files written.
@@ -54,7 +60,6 @@ def make_figures(
     out_dir = Path(out_dir)
     folders = [Path(run_dir) for run_dir in run_dirs]
     runs = [read_run(folder) for folder in folders if _has_metrics(folder)]
-    references = _yardsticks(runs) if references is None else references
     files = _curves(runs, out_dir, references) if runs else []
     for folder in folders:
         files += _of_run(folder, out_dir)
@@ -143,7 +148,11 @@ def task_of(folder: Path) -> BoxWorldConfig:
 
 
 def _curves(runs: list[Run], out_dir, references):
-    files = [draw_mean_curves(runs, out_dir / "training_curve.png", references=references)]
+    def yardsticks(limit):
+        return _yardsticks(runs, limit) if references is None else references
+
+    path = out_dir / "training_curve.png"
+    files = [draw_mean_curves(runs, path, references=yardsticks(runs[0].step_limit))]
     groups = group_by_agent(runs)
     for agent, members in groups.items():
         if len(members) > 1:
@@ -151,19 +160,26 @@ def _curves(runs: list[Run], out_dir, references):
     if len(groups) > 1 and time_scales(groups):
         path = out_dir / "training_curve_time_adjusted.png"
         files.append(draw_mean_curves(runs, path, time_adjusted=True))
+    if any(EVALUATED in run.series for run in runs):
+        path, limit = out_dir / "evaluation_curve.png", runs[0].evaluation_step_limit
+        files.append(draw_mean_curves(runs, path, references=yardsticks(limit), evaluated=True))
     if any(run.type_series(evaluated) for run in runs for evaluated in (True, False)):
         files.append(draw_type_curves(runs, out_dir / "fraction_by_type.png"))
     return files
 
 
-def _yardsticks(runs):
+def _yardsticks(runs, limit):
+    """The shares of policies that learned nothing, of the first evaluation that has them."""
     for run in runs:
-        evaluation = _evaluation(run.path)
-        if evaluation and evaluation.get("step_limit") == run.step_limit:
+        evaluation = _evaluation(run.path) or {}
+        names = []
+        if evaluation and evaluation.get("step_limit") == limit:
+            names = [name for name in ("scripted", "random") if name in evaluation]
+        elif limit is None and "random_without_limit" in evaluation:
+            names = ["random_without_limit"]
+        if names:
             return {
-                POLICIES[name]: evaluation[name]["fraction_solved"]["all"]["mean"]
-                for name in ("scripted", "random")
-                if name in evaluation
+                POLICIES[name]: evaluation[name]["fraction_solved"]["all"]["mean"] for name in names
             }
     return {}
 
@@ -179,6 +195,9 @@ def _of_run(folder, out_dir):
     if evaluation is not None:
         words = _words(agent, seed, evaluation.get("frames"))
         files.append(draw_evaluation(evaluation, target / "evaluation.png", words))
+        if evaluation.get("curve"):
+            path = target / "evaluation_by_type.png"
+            files.append(draw_evaluations_by_type(evaluation, path, _words(agent, seed, None)))
     if found is not None:
         path, frames = found
         words = _words(agent, seed, frames) + _share_solved(folder, frames)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 SOLVED = "fraction_solved"
+EVALUATED = f"evaluation/{SOLVED}"
 
 _TYPE = re.compile(
     r"(evaluation/)?fraction_solved"

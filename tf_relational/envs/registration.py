@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
+import io
 import warnings
 
 import gymnasium
@@ -30,7 +32,9 @@ def register() -> None:
     if importlib.util.find_spec("gym") is None:
         return
     try:
-        from . import gym_adapter
+        # gym prints at its import that it is no longer maintained; who imports it knows.
+        with contextlib.redirect_stderr(io.StringIO()):
+            from . import gym_adapter
 
         gym_adapter.register()
     except Exception as error:

@@ -16,8 +16,9 @@ def curriculum_levels(levels: Levels, difficulty: int, rng: np.random.Generator)
     For each level, a number of needed keys, uniform from none to all (for solution length 1 with
     two locks: 0, 1 or 2), is taken in a random order that the rules allow; decoys stay shut. Then
     one of the tiles that can be taken or opened next is drawn, and the player is put where a
-    random walk over empty tiles of 1 to ``difficulty`` steps from it ends. Rules, boards and
-    rewards stay as they are.
+    random walk over empty tiles of 1 to ``difficulty`` steps from it ends. Decoys are drawn like
+    the others, or else the nearest lock would always be a right one. Rules, boards and rewards
+    stay as they are.
 
     Args:
         levels: real levels.
@@ -42,9 +43,10 @@ def curriculum_levels(levels: Levels, difficulty: int, rng: np.random.Generator)
     taken = rng.integers(0, needed, endpoint=True)
     for count in range(int(taken.max())):
         game = np.flatnonzero(taken > count)
-        games.collect(game, _draw(_targets(games)[game] & ~after_gem[game], rng))
+        right = _openable(games, (games.kind == EVENT) & ~games.decoy & ~after_gem)
+        games.collect(game, _draw(right[game], rng))
 
-    cell = _draw(_targets(games), rng)
+    cell = _draw(_openable(games, games.kind == EVENT), rng)
     x, y = cell % width, cell // width
     steps = rng.integers(1, difficulty, size=batch, endpoint=True)
     for count in range(difficulty):
@@ -60,12 +62,11 @@ def curriculum_levels(levels: Levels, difficulty: int, rng: np.random.Generator)
     return games.levels()
 
 
-def _targets(games: Games) -> np.ndarray:
-    """``[B, P]`` tiles that could be taken or opened next, decoys left out."""
-    targets = (games.kind == EVENT) & ~games.decoy
-    game, cell = targets.nonzero()
-    targets[game, cell] = games.openable(game, cell)
-    return targets
+def _openable(games: Games, among: np.ndarray) -> np.ndarray:
+    """``[B, P]`` those of the tiles ``among`` that could be taken or opened next."""
+    game, cell = among.nonzero()
+    among[game, cell] = games.openable(game, cell)
+    return among
 
 
 def _draw(choices: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -142,21 +142,32 @@ def check_cores(config: Any) -> None:
         )
 
 
-def start_ray() -> None:
-    """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already."""
+def start_ray(num_env_runners: int = 0) -> None:
+    """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already.
+
+    Raises:
+        UserError: Ray does not start, or it has fewer cores than env runners: a container's quota
+            may leave it fewer than `check_cores` sees.
+    """
     import ray
     import ray.rllib
 
     from tf_relational import quiet
 
     quiet.start()
-    # Ray gives its processes 30 seconds to come up, which a machine under load may not keep.
+    # Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
     for attempt in range(3):
         if ray.is_initialized():
-            return
+            break
         try:
             ray.init(include_dashboard=False, **quiet.ray_options())
         except Exception as error:
             ray.shutdown()
             if attempt == 2:
                 raise UserError(f"Ray does not start: {error}") from error
+    cores = ray.cluster_resources().get("CPU", 0)
+    if "RAY_ADDRESS" not in os.environ and num_env_runners > cores:
+        raise UserError(
+            f"num_env_runners={num_env_runners} needs as many cores, Ray was given {cores:g}: give "
+            f"--num-env-runners 0 to {cores:g}, or set RAY_ADDRESS to a Ray cluster"
+        )

@@ -120,6 +120,11 @@ class RunDirectory:
         return self.checkpoint_path / "agents"
 
     @property
+    def to_resume(self) -> Path:
+        """The folder that continues this run: with several seeds, the one of all of them."""
+        return self.path.parent if self.path.name.startswith("seed_") else self.path
+
+    @property
     def finished(self) -> bool:
         return (self.path / "result.json").exists()
 

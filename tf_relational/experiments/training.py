@@ -50,7 +50,7 @@ class Training:
         """Trains to the end and evaluates; returns 0, or the exit code of a signal that came."""
         progress: Progress | None = None
         self.directory.lock()
-        start_ray()
+        start_ray(self.config.num_env_runners)
         with StopRequest(notify=lambda text: (progress.say if progress else print)(text)) as stop:
             print(f"run directory: {self.directory.path}", flush=True)
             print("building the agent; the first iteration compiles it", flush=True)
@@ -66,7 +66,7 @@ class Training:
             if stop.requested:
                 print(
                     f"stopped at {self.frames:,} frames; to go on: python run.py "
-                    f"--exp {self.experiment.name} --resume {self.directory.path}",
+                    f"--exp {self.experiment.name} --resume {self.directory.to_resume}",
                     flush=True,
                 )
                 return stop.exit_code
@@ -95,12 +95,13 @@ class Training:
 
         Args:
             result: the engine's.
-            evaluate: whether to play fresh episodes, if it is time.
+            evaluate: whether to play fresh episodes if it is time; at the end it always is.
         """
         line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
         self.frames = line["frames"]
         last = self.frames >= self.config.total_frames
-        if evaluate and (self.frames >= self.next_evaluation or last):
+        due = self.frames >= self.next_evaluation and evaluate
+        if due or last:
             line.update(self._evaluate())
         return line
 
@@ -164,7 +165,9 @@ class Training:
             try:
                 self.set_state(checkpoints.restore(self.algorithm, path)["extra"])
             except checkpoints.CheckpointError as error:
-                raise UserError(str(error)) from error
+                raise UserError(
+                    f"{error} With {path} moved away, --resume takes the one before it."
+                ) from error
             print(f"resuming at {self.frames:,} frames, {duration(self.wall_time)} of training")
         self.note_command()
 

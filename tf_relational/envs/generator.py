@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 from .config import BoxWorldConfig
-from .level import GEM
+from .level import GEM, PuzzleType
 from .levels import Levels
 
 
@@ -95,6 +95,31 @@ def generate(config: BoxWorldConfig, batch: int, rng: np.random.Generator) -> Le
         start_position=np.zeros((batch, 2), np.int8),
         start_inventory=np.empty((batch, 0), np.int8),
     )
+
+
+def puzzle_types(config: BoxWorldConfig) -> list[PuzzleType]:
+    """The puzzle types of a task: (a, b, c) with a bridge, (a, 0, 0) without.
+
+    With a bridge, 1 <= b <= a is its source and a + 1 <= c <= 2a its target.
+
+    Source: Logic and the 2-Simplicial Transformer, section 6.
+
+    Example:
+        >>> puzzle_types(BoxWorldConfig(7, 9, 1, 0, gem_locks=2, bridge_probability=0.5))
+        [(1, 0, 0), (1, 1, 2)]
+    """
+    low, high = config.solution_length
+    found = []
+    for length in range(low, high + 1):
+        if config.bridge_probability < 1:
+            found.append((length, 0, 0))
+        if config.bridge_probability > 0:
+            found += [
+                (length, source, target)
+                for source in range(1, length + 1)
+                for target in range(length + 1, 2 * length + 1)
+            ]
+    return found
 
 
 def _colours(num_colours: int, batch: int, rng: np.random.Generator) -> np.ndarray:

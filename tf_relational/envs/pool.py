@@ -89,16 +89,34 @@ class LevelPool:
         if self._fixed is not None:
             levels, chosen = self._fixed, np.zeros(len(self._fixed), bool)
         else:
-            levels = generate(self.config, self.size, self.rng)
-            chosen = self.rng.random(self.size) < self.curriculum.probability
-        if chosen.any():
-            near = curriculum_levels(levels, self.curriculum.difficulty, self.rng)
-            levels = _choose(levels, near, chosen)
+            levels, chosen = draw_levels(self.config, self.size, self.curriculum, self.rng)
         usual = self.config.horizon or NO_HORIZON
         self._levels = levels
         self._law = chosen, np.where(chosen, self.curriculum.horizon, usual)
         self._games = None
         self._next = 0
+
+
+def draw_levels(
+    config: BoxWorldConfig, size: int, curriculum: Curriculum, rng: np.random.Generator
+) -> tuple[Levels, np.ndarray]:
+    """Draw levels, a share of them begun in the middle of the puzzle.
+
+    Args:
+        config: the task.
+        size: how many.
+        curriculum: the share, and how far from the end they begin.
+        rng: source of all randomness.
+
+    Returns:
+        The levels, and ``[size]`` which of them are the curriculum's.
+    """
+    levels = generate(config, size, rng)
+    chosen = rng.random(size) < curriculum.probability
+    if chosen.any():
+        near = curriculum_levels(levels, curriculum.difficulty, rng)
+        levels = _choose(levels, near, chosen)
+    return levels, chosen
 
 
 def _choose(levels: Levels, near: Levels, chosen: np.ndarray) -> Levels:

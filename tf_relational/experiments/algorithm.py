@@ -1,4 +1,4 @@
-"""From an experiment's configuration to the RLlib algorithm that trains it."""
+"""From an experiment's configuration to what trains it, on RLlib or compiled."""
 
 from __future__ import annotations
 
@@ -18,30 +18,6 @@ def algorithm_config(experiment: str, config: Any) -> Any:
         config: a `BoxWorldExperimentConfig`, whose fields replace them.
     """
     paper = importlib.import_module(f"rllib_configs.{experiment}")
-    optimizer_kwargs = {}
-    if config.optimizer.startswith("rmsprop"):
-        optimizer_kwargs = {
-            "rho": config.rmsprop_decay,
-            "momentum": config.rmsprop_momentum,
-            "epsilon": config.rmsprop_epsilon,
-        }
-    if config.optimizer == "rmsprop_tf1":
-        optimizer_kwargs["variant"] = config.variant
-    learning_rate = config.learning_rate
-    if config.final_learning_rate is not None:
-        learning_rate = [[0, learning_rate], [config.total_frames, config.final_learning_rate]]
-    curriculum = None
-    if config.curriculum:
-        curriculum = {
-            "p0": config.curriculum_probability,
-            "p_min": config.curriculum_least_probability,
-            "span": config.curriculum_span,
-            "first_difficulty": config.curriculum_first_difficulty,
-            "window": config.curriculum_window,
-            "threshold": config.curriculum_threshold,
-            "horizon": config.curriculum_horizon,
-            "horizon_growth": config.curriculum_horizon_growth,
-        }
     return (
         paper.config(agent=config.agent, seed=config.seed)
         .environment(env_config=config.level_kwargs())
@@ -57,22 +33,97 @@ def algorithm_config(experiment: str, config: Any) -> Any:
             },
             train_batch_size_per_learner=config.batch_size,
             num_minibatches=config.num_minibatches,
-            lr=learning_rate,
+            lr=_learning_rate(config),
             optimizer_name=config.optimizer,
-            optimizer_kwargs=optimizer_kwargs,
+            optimizer_kwargs=_optimizer_kwargs(config),
             loss_reduction=config.loss_reduction,
             entropy_coeff=config.entropy,
             vf_loss_coeff=config.value_coefficient,
             gamma=config.gamma,
             vtrace_lambda=config.vtrace_lambda,
             grad_clip=config.gradient_clip,
-            curriculum=curriculum,
+            curriculum=_curriculum(config),
             jit_compile=config.jit_compile,
         )
         .reporting(min_time_s_per_iteration=config.report_interval)
         # RLlib warns of its own deprecations at its default level.
         .debugging(log_level="ERROR")
     )
+
+
+def compiled_trainer(config: Any, seeds: list[int]) -> Any:
+    """Returns the `CompiledTrainer` of a Box-World experiment, one replica for each seed.
+
+    Its environments are those that fill a batch, `batch_size / unroll_length`; `num_env_runners`
+    and `num_envs` are the other engine's.
+
+    Raises:
+        UserError: the backend or the devices do not do what the configuration asks for.
+    """
+    from tf_relational.models import build_agent
+    from tf_relational.rl import make_optimizer
+    from tf_relational.rl.compiled import CompiledTrainer, Settings
+
+    calls = config.updates_per_call or (1 if config.curriculum else 10)
+    try:
+        return CompiledTrainer(
+            Settings(
+                num_envs=config.batch_size // config.unroll_length,
+                unroll_length=config.unroll_length,
+                num_minibatches=config.num_minibatches,
+                learning_rate=_learning_rate(config),
+                entropy=config.entropy,
+                value_coefficient=config.value_coefficient,
+                gamma=config.gamma,
+                vtrace_lambda=config.vtrace_lambda,
+                loss_reduction=config.loss_reduction,
+                gradient_clip=config.gradient_clip,
+                updates_per_call=calls,
+                curriculum=_curriculum(config),
+                devices=config.devices,
+                jit_compile=config.jit_compile,
+            ),
+            config.level_config(),
+            lambda: build_agent(
+                config.agent, initialization=config.initialization, variant=config.variant
+            ),
+            lambda: make_optimizer(config.optimizer, **_optimizer_kwargs(config)),
+            seeds,
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _optimizer_kwargs(config: Any) -> dict[str, Any]:
+    if not config.optimizer.startswith("rmsprop"):
+        return {}
+    kwargs = {
+        "rho": config.rmsprop_decay,
+        "momentum": config.rmsprop_momentum,
+        "epsilon": config.rmsprop_epsilon,
+    }
+    return kwargs | ({"variant": config.variant} if config.optimizer == "rmsprop_tf1" else {})
+
+
+def _learning_rate(config: Any) -> float | list:
+    if config.final_learning_rate is None:
+        return config.learning_rate
+    return [[0, config.learning_rate], [config.total_frames, config.final_learning_rate]]
+
+
+def _curriculum(config: Any) -> dict[str, Any] | None:
+    if not config.curriculum:
+        return None
+    return {
+        "p0": config.curriculum_probability,
+        "p_min": config.curriculum_least_probability,
+        "span": config.curriculum_span,
+        "first_difficulty": config.curriculum_first_difficulty,
+        "window": config.curriculum_window,
+        "threshold": config.curriculum_threshold,
+        "horizon": config.curriculum_horizon,
+        "horizon_growth": config.curriculum_horizon_growth,
+    }
 
 
 def check_cores(config: Any) -> None:
@@ -82,6 +133,8 @@ def check_cores(config: Any) -> None:
     cores are not known yet, and Ray's autoscaler may add some: nothing is refused.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if config.engine == "compiled":
+        return
     if "RAY_ADDRESS" not in os.environ and config.num_env_runners > cores:
         raise UserError(
             f"num_env_runners={config.num_env_runners} needs as many cores, this machine has "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from tf_relational.experiments.errors import UserError
 
@@ -27,12 +27,27 @@ class BoxWorldExperimentConfig:
             and what is allowed.
     """
 
+    ADDED: ClassVar[tuple[str, ...]] = ("engine", "updates_per_call", "devices")
+    """Fields that a run of an earlier version lacks: it did what their defaults say."""
+
     agent: Literal["relational", "simplicial"] = "simplicial"
     """Which agent is trained. Section 4: relational 239,241 weights, simplicial 365,513."""
     seed: int = 0
     """Seed of weights, levels and actions."""
     seeds: tuple[int, ...] = ()
-    """Several seeds, one run directory each, one after the other. Figure 3: four runs."""
+    """Several seeds, one run directory each: one after the other on rllib, all at once in one
+    program when compiled. Figure 3: four runs."""
+
+    engine: Literal["rllib", "compiled"] = "rllib"
+    """What trains: rllib spreads over processes and machines; compiled keeps environments, agent
+    and learner in one program on one accelerator, with as many environments as fill a batch.
+    Notebook: RLlib."""
+    updates_per_call: int | None = None
+    """Batches that a call of the compiled program makes before the host looks at it. None: 1 with
+    a curriculum, which moves between calls, else 10. No paper source."""
+    devices: int = 1
+    """Accelerators over which a compiled run splits its environments; more than one needs
+    KERAS_BACKEND=jax. No paper source."""
 
     rows: int = 7
     """Rows of the board. Section 5: 7 with a bridge, 9 without."""
@@ -134,11 +149,11 @@ class BoxWorldExperimentConfig:
     def __post_init__(self) -> None:
         self._whole(
             "rows", "columns", "total_frames", "num_envs", "unroll_length", "batch_size",
-            "num_minibatches", "curriculum_first_difficulty", "curriculum_span",
+            "num_minibatches", "devices", "curriculum_first_difficulty", "curriculum_span",
             "curriculum_horizon", "curriculum_window",
             "keep_checkpoints", "evaluation_interval", "evaluation_episodes",
         )  # fmt: skip
-        self._whole("horizon", "evaluation_step_limit", or_none=True)
+        self._whole("horizon", "evaluation_step_limit", "updates_per_call", or_none=True)
         self._whole(
             "num_env_runners",
             "seed",
@@ -170,6 +185,11 @@ class BoxWorldExperimentConfig:
         trajectories = self.batch_size // self.unroll_length
         if trajectories % self.num_minibatches:
             self._refuse("num_minibatches", f"a divisor of the batch's {trajectories} unrolls")
+        if self.engine == "compiled" and trajectories % (self.num_minibatches * self.devices):
+            parts = f"num_minibatches x devices = {self.num_minibatches} x {self.devices}"
+            self._refuse("batch_size", f"unroll_length times a multiple of {parts}")
+        if self.engine == "rllib" and self.devices > 1:
+            self._refuse("devices", "1 with engine rllib")
         self.level_config()
 
     def level_kwargs(self) -> dict[str, Any]:

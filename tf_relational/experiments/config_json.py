@@ -18,17 +18,19 @@ def config_to_json(config: Any) -> dict[str, Any]:
 def config_from_json(kind: type, values: dict[str, Any], source: str) -> Any:
     """Builds a configuration dataclass from `config_to_json`'s values.
 
+    Fields in the class's `ADDED` may be missing, and then have their defaults.
+
     Raises:
         UserError: a field is missing or unknown, or a value is out of its range.
     """
     fields = {field.name for field in dataclasses.fields(kind)}
-    _require_same(fields, values, source)
+    _require_same(fields, set(values) | set(getattr(kind, "ADDED", ())), source)
     return kind(
         **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     )
 
 
-def _require_same(fields: Iterable[str], values: dict[str, Any], source: str) -> None:
+def _require_same(fields: Iterable[str], values: Iterable[str], source: str) -> None:
     missing, extra = sorted(set(fields) - set(values)), sorted(set(values) - set(fields))
     if missing or extra:
         raise UserError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tf_relational.envs.generator import puzzle_types
 from tf_relational.experiments.intervals import wilson
 
 NO_LIMIT_CAP = 20_000
@@ -96,30 +97,6 @@ def fresh_levels(config: Any, per_type: int, seed: int, selection: bool = False)
     return Levels.stack(levels), natural
 
 
-def puzzle_types(config: Any) -> list[tuple[int, int, int]]:
-    """Returns the puzzle types of a task: (a, b, c) with a bridge, (a, 0, 0) without.
-
-    With a bridge, 1 <= b <= a is its source and a + 1 <= c <= 2a its target (Section 6).
-
-    Example:
-        >>> from tf_relational.envs.config import BoxWorldConfig
-        >>> puzzle_types(BoxWorldConfig(7, 9, 1, 0, gem_locks=2, bridge_probability=0.5))
-        [(1, 0, 0), (1, 1, 2)]
-    """
-    low, high = config.solution_length
-    found = []
-    for length in range(low, high + 1):
-        if config.bridge_probability < 1:
-            found.append((length, 0, 0))
-        if config.bridge_probability > 0:
-            found += [
-                (length, source, target)
-                for source in range(1, length + 1)
-                for target in range(length + 1, 2 * length + 1)
-            ]
-    return found
-
-
 def play(config: Any, levels: Any, natural: int, policy: Policy, limit: int | None) -> Episodes:
     """Plays each level once.
 
@@ -194,23 +171,32 @@ def model_policy(model: Any, greedy: bool, seed: int = 0, selection: bool = Fals
 
     The batch is filled up to a power of two, so that few shapes are ever traced.
     """
-    import tensorflow as tf
-
     rng = np.random.default_rng([_STREAM, seed, 2, *([_SELECTION] * selection)])
-    forward = tf.function(lambda observations: model(observations)["logits"])
+    forward = _forward(model)
 
     def act(observations: np.ndarray) -> np.ndarray:
         count = len(observations)
         size = max(8, 1 << (count - 1).bit_length())
         filled = np.zeros((size, *observations.shape[1:]), np.uint8)
         filled[:count] = observations
-        logits = forward(tf.constant(filled)).numpy()[:count]
+        logits = forward(filled)[:count]
         if not greedy:
             # The largest of logits plus Gumbel noise is a draw from their softmax.
             logits = logits + rng.gumbel(size=logits.shape)
         return logits.argmax(axis=-1)
 
     return act
+
+
+def _forward(model: Any) -> Policy:
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        return lambda observations: model.predict_on_batch(observations)["logits"]
+    import tensorflow as tf
+
+    compiled = tf.function(lambda observations: model(observations)["logits"])
+    return lambda observations: compiled(tf.constant(observations)).numpy()
 
 
 def _share(solved: np.ndarray) -> dict[str, float | int]:

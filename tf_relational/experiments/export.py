@@ -17,9 +17,18 @@ def main(experiment: Experiment, request: Request) -> int:
         raise UserError(f"an export reads the run's own settings; {names} cannot be changed")
     if request.checkpoint == "all":
         raise UserError("export writes one model: --checkpoint best, last or a number of frames")
+    if not possible():
+        raise UserError("only TensorFlow writes SavedModels: export with KERAS_BACKEND=tensorflow")
     for directory in chosen_runs(request.runs, request.root, experiment.name):
         write(directory, request.checkpoint)
     return 0
+
+
+def possible() -> bool:
+    """Returns whether Keras runs on TensorFlow, which alone writes SavedModels."""
+    import keras
+
+    return keras.backend.backend() == "tensorflow"
 
 
 def write(directory: RunDirectory, which: str = "best") -> None:

@@ -1,4 +1,4 @@
-"""From RLlib's result of an iteration to a line of metrics."""
+"""From an engine's result of an iteration to a line of metrics."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ class SolvedWindow:
 def iteration_metrics(
     result: dict[str, Any], window: SolvedWindow, step_limit: int | None, wall_time: float
 ) -> dict[str, Any]:
-    """Returns a line of `metrics.jsonl` from RLlib's result of one iteration.
+    """Returns a line of `metrics.jsonl` from either engine's result of one iteration.
 
     Args:
-        result: what `algo.train()` returned.
+        result: what RLlib's `algo.train()` returned, or of `CompiledTrainer.train()` one replica's.
         window: takes in the iteration's episodes and gives the shares solved.
         step_limit: of the training episodes.
         wall_time: seconds of training so far.
     """
     runners = result.get("env_runners", {})
     learner = result.get("learners", {}).get("default_policy", {})
-    curriculum = result.get("curriculum", {})
+    curriculum, levels = result.get("curriculum", {}), result.get("levels", {})
     window.add(runners.get("fraction_solved_by_type", {}), runners.get("episodes_by_type", {}))
     frames, throughput = result["frames"], result.get("throughput", {})
     line = {
@@ -109,6 +109,9 @@ def iteration_metrics(
         "policy_lag": learner.get("policy_lag"),
         "learning_rate": learner.get("learning_rate"),
         "updates": learner.get("num_updates_lifetime"),
+        "levels/begun": levels.get("begun"),
+        "levels/window": levels.get("window"),
+        "levels/reused": levels.get("reused"),
         "curriculum/difficulty": curriculum.get("difficulty"),
         "curriculum/probability": curriculum.get("probability"),
         "curriculum/success": curriculum.get("success"),

@@ -42,6 +42,8 @@ class MetricsLog:
     | `entropy`, `policy_loss`, `value_loss`, `gradient_norm`, `importance_weight` | learner |
     | `policy_lag` | updates between acting and learning |
     | `curriculum/difficulty`, `.../probability`, `.../success` | start-state curriculum |
+    | `levels/begun` | compiled engine: episodes begun so far |
+    | `levels/window`, `levels/reused` | no level comes twice within so many; how many did at all |
     | `evaluation/fraction_solved`, `evaluation/fraction_solved/(a, b, c)` | fresh episodes |
     | `evaluation/step_limit` | within which they have to be solved |
 

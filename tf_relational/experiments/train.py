@@ -8,6 +8,7 @@ from typing import Any
 from tf_relational.experiments import figures
 from tf_relational.experiments.algorithm import check_cores
 from tf_relational.experiments.command_line import Request
+from tf_relational.experiments.compiled_training import CompiledTraining
 from tf_relational.experiments.config_json import config_from_json, config_to_json
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.finding_runs import run_paths
@@ -22,8 +23,8 @@ def main(experiment: Experiment, request: Request) -> int:
         directories = _reopen(experiment, request)
     else:
         directories = _make(experiment, request)
-    for directory in directories:
-        code = Training(experiment, directory).run()
+    for training in _trainings(experiment, directories):
+        code = training.run()
         if code:
             return code
     together = directories[0].path.parent
@@ -31,6 +32,13 @@ def main(experiment: Experiment, request: Request) -> int:
         # The paper's curves are means over seeds.
         figures.draw([RunDirectory(path) for path in run_paths(together)], together / "figures")
     return 0
+
+
+def _trainings(experiment: Experiment, directories: list[RunDirectory]) -> list[Any]:
+    """One training for all directories on the compiled engine, on RLlib one for each."""
+    if directories[0].config.get("engine") == "compiled":
+        return [CompiledTraining(experiment, directories)]
+    return [Training(experiment, directory) for directory in directories]
 
 
 def _make(experiment: Experiment, request: Request) -> list[RunDirectory]:

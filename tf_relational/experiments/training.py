@@ -42,6 +42,8 @@ class Training:
         self.best = -1.0
         self.next_evaluation = self.config.evaluation_interval
         self.commands: list[str] = []
+        # Has `model`, the agent that is evaluated and kept.
+        self.algorithm: Any = None
         self.started = _now()
 
     def run(self) -> int:
@@ -68,7 +70,7 @@ class Training:
                     flush=True,
                 )
                 return stop.exit_code
-        self._finish()
+        self.finish()
         return 0
 
     def _train(self, log: MetricsLog, progress: Progress, stop: StopRequest) -> None:
@@ -77,13 +79,9 @@ class Training:
             result = self.algorithm.train()
             now = time.monotonic()
             self.wall_time, clock = self.wall_time + now - clock, now
-            line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
-            self.frames = line["frames"]
-            last = self.frames >= self.config.total_frames
-            due = self.frames >= self.next_evaluation and not stop.requested
-            if due or last:
-                line.update(self._evaluate())
+            line = self.iteration(result, evaluate=not stop.requested)
             log.write(line)
+            last = self.frames >= self.config.total_frames
             progress.show(line, last=last or stop.requested)
             if last or stop.requested or now - saved >= self.config.checkpoint_interval:
                 self._save()
@@ -91,6 +89,21 @@ class Training:
             # Evaluations and checkpoints belong to the run's wall time as well.
             now = time.monotonic()
             self.wall_time, clock = self.wall_time + now - clock, now
+
+    def iteration(self, result: dict[str, Any], evaluate: bool) -> dict[str, Any]:
+        """Takes in an iteration's result and returns its line of metrics.
+
+        Args:
+            result: the engine's.
+            evaluate: whether to play fresh episodes if it is time; at the end it always is.
+        """
+        line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
+        self.frames = line["frames"]
+        last = self.frames >= self.config.total_frames
+        due = self.frames >= self.next_evaluation and evaluate
+        if due or last:
+            line.update(self._evaluate())
+        return line
 
     def _evaluate(self) -> dict[str, float]:
         """Evaluates the sampled policy, keeps the model, and the best one by itself."""
@@ -118,7 +131,16 @@ class Training:
     def _save(self) -> None:
         from tf_relational.rl import checkpoints
 
-        state = {
+        checkpoints.save(
+            self.algorithm,
+            self.directory.checkpoint_path,
+            keep=self.config.keep_checkpoints,
+            extra=self.get_state(),
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        """Returns what a checkpoint carries beside the engine's own state."""
+        return {
             "frames": self.frames,
             "wall_time": self.wall_time,
             "best": self.best,
@@ -127,12 +149,13 @@ class Training:
             "started": self.started,
             "window": self.window.get_state(),
         }
-        checkpoints.save(
-            self.algorithm,
-            self.directory.checkpoint_path,
-            keep=self.config.keep_checkpoints,
-            extra=state,
-        )
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state` returned."""
+        self.frames, self.wall_time = state["frames"], state["wall_time"]
+        self.best, self.next_evaluation = state["best"], state["next_evaluation"]
+        self.commands, self.started = state["commands"], state["started"]
+        self.window.set_state(state["window"])
 
     def _restore(self) -> None:
         from tf_relational.rl import checkpoints
@@ -140,19 +163,20 @@ class Training:
         path = checkpoints.latest(self.directory.checkpoint_path)
         if path is not None:
             try:
-                state = checkpoints.restore(self.algorithm, path)["extra"]
+                self.set_state(checkpoints.restore(self.algorithm, path)["extra"])
             except checkpoints.CheckpointError as error:
                 raise UserError(
                     f"{error} With {path} moved away, --resume takes the one before it."
                 ) from error
-            self.frames, self.wall_time = state["frames"], state["wall_time"]
-            self.best, self.next_evaluation = state["best"], state["next_evaluation"]
-            self.commands, self.started = state["commands"], state["started"]
-            self.window.set_state(state["window"])
             print(f"resuming at {self.frames:,} frames, {duration(self.wall_time)} of training")
+        self.note_command()
+
+    def note_command(self) -> None:
+        """Adds this process's command to those that the run was made by."""
         self.commands = [*self.commands, provenance()["command"]]
 
-    def _finish(self) -> None:
+    def finish(self, **facts: Any) -> None:
+        """Evaluates the best agent and writes the result, with `facts` about the engine."""
         evaluation = evaluate_run(self.directory, self.config)
         write_json(self.directory.path / "evaluation.json", evaluation)
         write_json(
@@ -162,6 +186,8 @@ class Training:
                 "preset": self.directory.preset,
                 "agent": self.config.agent,
                 "seed": self.config.seed,
+                "engine": self.config.engine,
+                **facts,
                 "frames": self.frames,
                 "wall_time": round(self.wall_time, 1),
                 "started": self.started,
@@ -173,7 +199,13 @@ class Training:
         )
         print_table(evaluation)
         figures.draw([self.directory], self.directory.path / "figures")
-        export.write(self.directory)
+        if export.possible():
+            export.write(self.directory)
+        else:
+            print(
+                f"to export: KERAS_BACKEND=tensorflow python run.py --exp "
+                f"{self.experiment.name} --mode export --run {self.directory.path}"
+            )
         print(f"finished in {duration(self.wall_time)}: {self.directory.path / 'result.json'}")
 
     def _title(self) -> str:

@@ -20,11 +20,12 @@ def save(algo, directory, keep=3, extra=None):
     """Save `algo` as `directory/<training iteration>`, whole or not at all.
 
     Everything is written to a hidden folder beside, checksums last, and then renamed. The folder
-    is an RLlib checkpoint (weights, optimizer slots, counters, curriculum), which
-    `Algorithm.from_checkpoint` reads, with `agent.keras`, the bare model, and `manifest.json`.
+    holds what `algo.save_to_path` writes, with `agent.keras`, the bare model, and `manifest.json`:
+    of a `KerasIMPALA` an RLlib checkpoint (weights, optimizer slots, counters, curriculum), which
+    `Algorithm.from_checkpoint` reads.
 
     Args:
-        algo: a `KerasIMPALA`.
+        algo: a `KerasIMPALA`, or a `Snapshot` of the compiled trainer.
         directory: where the run's checkpoints lie; made if missing.
         keep: how many of the newest to keep, or None for all.
         extra: JSON-serialisable data to keep with it.
@@ -51,6 +52,7 @@ def save(algo, directory, keep=3, extra=None):
         "iteration": algo.training_iteration,
         "env_steps_sampled": frames["sampled"],
         "env_steps_trained": frames["trained"],
+        "engine": algo.engine,
         **_shapes(algo),
         "files": {
             path.relative_to(new).as_posix(): {
@@ -71,22 +73,28 @@ def save(algo, directory, keep=3, extra=None):
     new.rename(final)
     shutil.rmtree(old, ignore_errors=True)
     if keep is not None:
-        for outdated in _complete(directory)[:-keep]:
-            shutil.rmtree(outdated)
+        prune(directory, keep)
     return final
+
+
+def prune(directory, keep):
+    """Remove all but the newest `keep` checkpoints of a directory."""
+    for outdated in complete(directory)[:-keep]:
+        shutil.rmtree(outdated)
 
 
 def latest(directory):
     """Return the path of the newest checkpoint that `save` finished in `directory`, or None."""
-    complete = _complete(pathlib.Path(directory).resolve())
-    return complete[-1] if complete else None
+    found = complete(directory)
+    return found[-1] if found else None
 
 
 def restore(algo, path):
     """Restore `algo` from a checkpoint of `save`, after checking all of it.
 
     Args:
-        algo: a `KerasIMPALA` with the same agent and optimizer.
+        algo: a `KerasIMPALA`, or a `Snapshot` of the compiled trainer, with the same agent and
+            optimizer.
         path: a checkpoint, or a directory of them, of which the newest is taken.
 
     Returns:
@@ -116,6 +124,11 @@ def restore(algo, path):
                 f"the checkpoint {path} is altered: the contents of {name} do not match its "
                 "checksum."
             )
+    engine = manifest.get("engine", "rllib")
+    if engine != algo.engine:
+        raise CheckpointError(
+            f"the checkpoint {path} is of the engine {engine!r}, not of {algo.engine!r}."
+        )
     have = _shapes(algo)
     for part in ("model", "optimizer"):
         if manifest[part] != have[part]:
@@ -156,7 +169,9 @@ def read_manifest(path):
     return manifest
 
 
-def _complete(directory):
+def complete(directory):
+    """Return the paths of the checkpoints that `save` finished in `directory`, oldest first."""
+    directory = pathlib.Path(directory).resolve()
     if not directory.is_dir():
         return []
     return sorted(
@@ -172,17 +187,14 @@ def _complete(directory):
 def _shapes(algo):
     """Describe the model and the optimizer by name and the shapes of their arrays."""
     model = algo.model
-    learner = algo.learner_group.get_state(components="learner/optimizer")["learner"]
     return {
         "model": {
             "name": type(model).__name__,
             "shapes": [list(variable.shape) for variable in model.weights],
         },
         "optimizer": {
-            "name": algo.config.optimizer_name,
-            "shapes": [
-                list(array.shape) for arrays in learner["optimizer"].values() for array in arrays
-            ],
+            "name": algo.optimizer_name,
+            "shapes": algo.optimizer_shapes(),
         },
     }
 

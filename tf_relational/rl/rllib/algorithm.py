@@ -100,6 +100,18 @@ class KerasIMPALA(IMPALA):
 
     # ------------------------------------------------------------------ checkpoint
 
+    engine = "rllib"
+
+    @property
+    def optimizer_name(self):
+        """The optimizer's name in the configuration."""
+        return self.config.optimizer_name
+
+    def optimizer_shapes(self):
+        """Return the shapes of the optimizers' variables."""
+        state = self.learner_group.get_state(components="learner/optimizer")["learner"]["optimizer"]
+        return [list(array.shape) for arrays in state.values() for array in arrays]
+
     def save_to_path(self, path=None, **kwargs):
         path = super().save_to_path(path, **kwargs)
         if pathlib.Path(path).is_dir():

@@ -10,7 +10,12 @@ import keras
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-AGAIN = ["tests/compat", "tests/layers/test_attention.py", "tests/ops/test_scalar_product.py"]
+AGAIN = [
+    "tests/compat",
+    "tests/layers/test_attention.py",
+    "tests/ops/test_blocked_attention.py",
+    "tests/ops/test_scalar_product.py",
+]
 CHOSEN = "equal or no_tensor or (is_the_formula and 2-3) or three_vectors or safe_sqrt"
 # The time goes into compiling; the numbers do not depend on how well.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

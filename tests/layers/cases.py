@@ -119,6 +119,14 @@ CASES = [
         attention=("simplicial",),
     ),
     LayerCase(
+        "simplicial_attention_in_blocks",
+        lambda **options: layers.SimplicialAttention(4, num_heads=2, block_size=2, **options),
+        (5, 8),
+        8 * 16 + 4 * 2 * 2,
+        entities=5,
+        masked=True,
+    ),
+    LayerCase(
         "relational_block",
         lambda **options: layers.RelationalBlock(num_heads=2, iterations=2, **options),
         (5, 8),

@@ -9,6 +9,10 @@ from tf_relational.layers.entity_layer import (
     check_variant,
     split_virtual,
 )
+from tf_relational.ops.blocked_attention import (
+    blocked_simplicial_attention,
+    check_block_size,
+)
 from tf_relational.ops.contraction import shared_einsum
 from tf_relational.ops.masking import mask_logits
 from tf_relational.ops.scalar_product import triple_product
@@ -29,7 +33,10 @@ class SimplicialAttention(EntityLayer):
 
     The logits come from the pairwise dot products, and B is applied to the M^2 pairs of values
     once, not once for every query: the cost is O(N M^2) and no tensor grows faster
-    than the logits `[B, H, N, M, M]`.
+    than the logits `[B, H, N, M, M]`. With `block_size=b` those are never held either: the pairs
+    come in blocks of b by b (`ops.blocked_simplicial_attention`), in the forward and again in the
+    backward pass, and memory grows with N b^2. The numbers are the same, the time is too, but for
+    the weights that the gradient makes anew.
 
     Letters: B batch, N standard entities, M virtual entities, H heads, D features, S
     `simplicial_dim`.
@@ -47,6 +54,8 @@ class SimplicialAttention(EntityLayer):
             follows, as in `SimplicialBlock`, a factor common to a query's weights changes nothing
             but the part that the normalisation's epsilon plays.
         kernel_initializer: of both weights.
+        block_size: b, how many first and how many second entities a block of pairs has; None for
+            all pairs at once.
 
     Weights:
         qkkv_weights: `[D, 4 S]`, the columns of queries, first keys, second keys and values
@@ -58,10 +67,13 @@ class SimplicialAttention(EntityLayer):
     may attend to (a query left with nothing to attend to spreads its attention evenly).
 
     Outputs: `[B, N + M, S]`; with `return_attention=True` a pair of it and the dict `simplicial`
-    `[B, H, N, M, M]` (query i, first j, second k).
+    `[B, H, N, M, M]` (query i, first j, second k). In blocks there is no such tensor, so that
+    `return_attention=True` is an error there; a layer without `block_size` and with the same
+    weights tells it.
 
     Raises:
-        ValueError: H does not divide S, fewer than M + 1 entities, an unknown variant.
+        ValueError: H does not divide S, fewer than M + 1 entities, an unknown variant, a
+            `block_size` that is no positive integer, the attention of a layer with `block_size`.
 
     Source: Clift, Doryn, Murfet and Wallbridge, "Logic and the 2-Simplicial Transformer",
     Definition 2.5, Equations 9, 11, 15, 18, 19; `docs/fidelity.md`, rows L1, L3, L10.
@@ -73,6 +85,8 @@ class SimplicialAttention(EntityLayer):
     >>> out, attention = layer(np.ones((1, 7, 8), "float32"), return_attention=True)
     >>> out.shape, attention["simplicial"].shape
     (TensorShape([1, 7, 6]), TensorShape([1, 1, 5, 2, 2]))
+    >>> SimplicialAttention(simplicial_dim=6, block_size=4)(np.ones((1, 9, 8), "float32")).shape
+    TensorShape([1, 9, 6])
     """
 
     def __init__(
@@ -82,6 +96,7 @@ class SimplicialAttention(EntityLayer):
         num_virtual=0,
         variant="published",
         kernel_initializer="glorot_uniform",
+        block_size=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -90,6 +105,7 @@ class SimplicialAttention(EntityLayer):
         self.num_virtual = num_virtual
         self.variant = check_variant(variant)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.block_size = block_size if block_size is None else check_block_size(block_size)
         self.head_dim = check_heads(num_heads, simplicial_dim, "simplicial_dim")
 
     def build(self, input_shape):
@@ -106,6 +122,11 @@ class SimplicialAttention(EntityLayer):
         )
 
     def call(self, entities, mask=None, return_attention=False):
+        if return_attention and self.block_size is not None:
+            raise ValueError(
+                "The attention is never held as a whole in blocks: return_attention=True takes a "
+                f"layer with block_size=None; received block_size={self.block_size}."
+            )
         if not self.num_virtual:
             outputs, _, attention = self.attend(entities, mask=mask)
         else:
@@ -130,12 +151,22 @@ class SimplicialAttention(EntityLayer):
 
         Returns:
             Outputs of the standard entities `[B, N, S]`, of the virtual ones `[B or 1, M, S]` (None
-            without them) and the attention dict.
+            without them) and the attention dict, which is empty with `block_size`.
         """
         size = self.simplicial_dim
         paired, pair_mask = (standard, mask) if virtual is None else (virtual, virtual_mask)
         query = self._heads(ops.matmul(standard, self.qkkv_weights[:, :size]))
         key1, key2, value = self._keys_and_values(paired)
+        virtual_outputs = None if virtual is None else self._side_by_side(value)
+        if self.block_size is not None:
+            if self.variant == "paper" and virtual is not None:
+                paired, pair_mask = self._join(standard, virtual, mask, virtual_mask)
+                key1, key2, _ = self._keys_and_values(paired)
+                # Pairs with a standard entity count, and say nothing: B is 0 where a value is.
+                nothing = ops.zeros_like(query[: ops.shape(value)[0]])
+                value = ops.concatenate([nothing, value], axis=1)
+            outputs = self._in_blocks(query, key1, key2, value, pair_mask)
+            return self._side_by_side(outputs), virtual_outputs, {}
         logits = mask_logits(self._logits(query, key1, key2), pair_mask, axes=(-2, -1))
         every_logit = logits
         if self.variant == "paper" and virtual is not None:
@@ -144,7 +175,6 @@ class SimplicialAttention(EntityLayer):
         outputs = self._side_by_side(
             shared_einsum("bhnjk,bjkhq->bnhq", weights, self._products(value))
         )
-        virtual_outputs = None if virtual is None else self._side_by_side(value)
         return outputs, virtual_outputs, {"simplicial": weights}
 
     def _keys_and_values(self, entities):
@@ -185,16 +215,21 @@ class SimplicialAttention(EntityLayer):
 
     def _logits_of_all(self, query, standard, virtual, mask, virtual_mask):
         """The triple products with all entities' keys, `[B, H, N, N + M, N + M]`."""
+        entities, mask = self._join(standard, virtual, mask, virtual_mask)
+        key1, key2, _ = self._keys_and_values(entities)
+        return mask_logits(self._logits(query, key1, key2), mask, axes=(-2, -1))
+
+    def _join(self, standard, virtual, mask, virtual_mask):
+        """All entities `[B, N + M, D]` and their mask, None if no entity is masked."""
         batch, count = ops.shape(standard)[0], ops.shape(virtual)[1]
         virtual = ops.broadcast_to(virtual, (batch, count, ops.shape(virtual)[2]))
-        key1, key2, _ = self._keys_and_values(ops.concatenate([standard, virtual], axis=1))
         if mask is not None or virtual_mask is not None:
             if mask is None:
                 mask = ops.ones((batch, ops.shape(standard)[1]), "bool")
             if virtual_mask is None:
                 virtual_mask = ops.ones((batch, count), "bool")
             mask = ops.concatenate([mask, virtual_mask], axis=1)
-        return mask_logits(self._logits(query, key1, key2), mask, axes=(-2, -1))
+        return ops.concatenate([standard, virtual], axis=1), mask
 
     def _softmax(self, logits, every_logit):
         """Exponentials of `logits` over the sum of those of `every_logit`, by query."""
@@ -202,12 +237,24 @@ class SimplicialAttention(EntityLayer):
         total = ops.sum(ops.exp(every_logit - highest), axis=(-2, -1), keepdims=True)
         return ops.cast(ops.exp(logits - highest) / total, self.compute_dtype)
 
+    def _in_blocks(self, query, key1, key2, value, mask):
+        """The outputs `[B, N, H, S / H]`, block after block of pairs."""
+        batch = ops.shape(query)[0]
+        keys_and_value = (
+            ops.broadcast_to(each, (batch, *ops.shape(each)[1:])) for each in (key1, key2, value)
+        )
+        return blocked_simplicial_attention(
+            query, *keys_and_value, self._kernel(), mask, self.block_size
+        )
+
     def _products(self, value):
         """`B(u_j (x) u_k)` for all pairs: `[B, M, M, H, S / H]`."""
-        kernel = ops.reshape(self.B_weight, (self.num_heads, *[self.head_dim] * 3))
         # One value at a time: O(M S^3) with one head, where all pairs at once would be O(M^2 S^3).
-        halves = ops.einsum("bkhs,hqrs->bkhrq", value, kernel)
+        halves = ops.einsum("bkhs,hqrs->bkhrq", value, self._kernel())
         return ops.einsum("bjhr,bkhrq->bjkhq", value, halves)
+
+    def _kernel(self):
+        return ops.reshape(self.B_weight, (self.num_heads, *[self.head_dim] * 3))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.simplicial_dim)
@@ -220,5 +267,6 @@ class SimplicialAttention(EntityLayer):
             num_virtual=self.num_virtual,
             variant=self.variant,
             kernel_initializer=keras.initializers.serialize(self.kernel_initializer),
+            block_size=self.block_size,
         )
         return config

@@ -7,6 +7,7 @@ does not pay for all. `tf_relational.ops.vtrace` is a module, with the function 
 from importlib import import_module
 
 _HOMES = {
+    "blocked_simplicial_attention": "blocked_attention",
     "safe_sqrt": "scalar_product",
     "triple_product": "scalar_product",
     "unsigned_scalar_product": "scalar_product",

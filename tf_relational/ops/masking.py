@@ -2,6 +2,9 @@
 
 from keras import ops
 
+# Finite, so that a row without any allowed entity has a softmax, and within float16.
+MASKED = -6e4
+
 
 def mask_logits(logits, mask, axes=(-1,)):
     """Logits with those of masked entities so low that a softmax gives them nothing.
@@ -24,5 +27,4 @@ def mask_logits(logits, mask, axes=(-1,)):
         shape[0], shape[axis] = -1, ops.shape(mask)[1]
         along = ops.reshape(ops.cast(mask, "bool"), shape)
         allowed = along if allowed is None else ops.logical_and(allowed, along)
-    # Finite, so that a row without any allowed entity has a softmax, and within float16.
-    return ops.where(allowed, logits, ops.cast(-6e4, logits.dtype))
+    return ops.where(allowed, logits, ops.cast(MASKED, logits.dtype))

@@ -9,12 +9,9 @@ from tf_relational.envs import compiled_rules as rules
 from tf_relational.envs.rules import MOVES
 from tf_relational.rl.compiled.backend import gumbel, loop, on_accelerator, split
 from tf_relational.rl.loss import impala_loss
+from tf_relational.rl.slices import slice_width
 
 ACTIONS = len(MOVES)
-
-FRAMES_IN_CACHE = 64
-"""Frames whose activations fit the second-level cache of a processor's core: a batch goes through
-fastest in slices of about that many."""
 
 LEARNER_METRICS = (
     "total_loss",
@@ -292,7 +289,8 @@ class Program:
         """
         length, width = batch["actions"].shape
         # A slice of neighbours would lie on one of several devices alone.
-        size = width if self.mesh else slice_width(length, width)
+        whole = self.mesh or on_accelerator()
+        size = width if whole else slice_width(length, width)
         count = width // size
         share = 1.0 / count if self.settings.loss_reduction == "mean" else 1.0
 
@@ -367,11 +365,3 @@ class Program:
             reduction=s.loss_reduction,
             lambda_=s.vtrace_lambda,
         )
-
-
-def slice_width(length, width):
-    """Return how many of `width` environments, unrolled for `length` steps, make a slice."""
-    if on_accelerator():
-        return width
-    most = max(1, FRAMES_IN_CACHE // (length + 1))
-    return max(size for size in range(1, min(most, width) + 1) if width % size == 0)

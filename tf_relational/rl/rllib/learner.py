@@ -18,18 +18,7 @@ from tf_relational.rl.loss import impala_loss
 from tf_relational.rl.optimizers import make_optimizer
 from tf_relational.rl.rllib.rollout import Rollout
 from tf_relational.rl.rllib.threads import set_threads
-
-FRAMES_IN_CACHE = 64
-"""Frames whose activations fit the second-level cache of a processor's core: the agents learn
-fastest there when a batch goes through in slices of about that many (`benchmarks/agents.py`)."""
-
-
-def slice_width(length, width):
-    """How many of `width` environments, unrolled for `length` steps, make a slice: a divisor."""
-    if tf.config.list_physical_devices("GPU"):
-        return width
-    most = max(1, FRAMES_IN_CACHE // (length + 1))
-    return max(size for size in range(1, min(most, width) + 1) if width % size == 0)
+from tf_relational.rl.slices import slice_width
 
 
 def slice_of(array, number, size):
@@ -144,7 +133,7 @@ class KerasIMPALALearner(Learner):
     def _step_eagerly(self, batch, entropy_coefficient):
         """One gradient step; the gradient is summed over slices that fit a processor's cache."""
         length, width = batch["actions"].shape
-        size = slice_width(length, width)
+        size = width if tf.config.list_physical_devices("GPU") else slice_width(length, width)
         transitions = tf.maximum(tf.reduce_sum(batch["mask"]), 1.0)
 
         def add_slice(number, sums, logits, values):

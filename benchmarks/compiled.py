@@ -63,8 +63,9 @@ def parts(trainer):
 
     def act(index, carry, private, shared):
         _, steps, last = program.unroll(index, carry, private)
-        pictures = ops.sum(ops.cast(steps.observations, "int32"))
-        return ops.sum(steps.log_probs) + ops.cast(pictures + ops.sum(last[:, 0, 0]), "float32")
+        pictures = ops.sum(ops.cast(steps.observations, "float32"))
+        pictures += ops.sum(ops.cast(last, "float32"))
+        return ops.sum(steps.log_probs) + pictures
 
     def unroll(index, carry, private, shared):
         _, steps, last = program.unroll(index, carry, private)

@@ -26,7 +26,7 @@ def test_help_of_an_experiment_gives_defaults_and_sources():
     done = run("--exp", "bridge_boxworld", "--preset", "paper", "--help")
     assert done.returncode == 0
     words = " ".join(done.stdout.replace("│", " ").split())
-    assert "--learning-rate FLOAT Step size of the optimizer. Table 1: 2e-4" in words
+    assert "--learning-rate FLOAT Step size of the optimizer, at the start. Table 1: 2e-4" in words
     assert "(default: 0.0002)" in words
     assert "modes: train, evaluate, figures, export" in words
 

@@ -35,8 +35,7 @@ class SimplicialAttention(EntityLayer):
     once, not once for every query: the cost is O(N M^2) and no tensor grows faster
     than the logits `[B, H, N, M, M]`. With `block_size=b` those are never held either: the pairs
     come in blocks of b by b (`ops.blocked_simplicial_attention`), in the forward and again in the
-    backward pass, and memory grows with N b^2. The numbers are the same, the time is too, but for
-    the weights that the gradient makes anew.
+    backward pass, and memory grows with N b^2. The numbers are the same but for rounding.
 
     Letters: B batch, N standard entities, M virtual entities, H heads, D features, S
     `simplicial_dim`.

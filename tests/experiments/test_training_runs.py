@@ -296,5 +296,5 @@ def test_several_seeds_make_one_run_each(tmp_path, capsys):
     assert [directory.config["seed"] for directory in made] == [4, 2]
     assert len({directory.path.parent for directory in made}) == 1
     told = capsys.readouterr().out
-    assert "horizon = 120 (paper: None)" in told
+    assert "horizon = 50 (paper: None)" in told
     assert "optimizer = adam (paper: rmsprop_tf1)" in told

@@ -9,7 +9,7 @@ MODES = {
 
 LAPTOP = {
     "horizon": 50,
-    "total_frames": 3_000_000,
+    "total_frames": 4_000_000,
     "num_env_runners": 0,
     "num_envs": 32,
     "unroll_length": 20,

@@ -1,31 +1,20 @@
 """How many frames per second the compiled engine does: environments alone, acting, learning, all.
 
-    python benchmarks/compiled.py [--agents relational simplicial] [--envs 32 ...] [--unroll 40]
+    python -m benchmarks.compiled [--agents relational simplicial] [--envs 32 ...] [--unroll 40]
         [--group 32] [--policy float32 mixed_bfloat16] [--seconds 5] [--devices 1] [--replicas 1]
 
 Bridge BoxWorld at the paper's setting, on the backend that KERAS_BACKEND names and whatever device
 it finds. `--envs` is E; every gradient step is made on `--group` environments, the paper's 32 by
-default, so that a batch has E / group of them. A figure is the best of the calls made within
-`--seconds`, after one that compiles: frames per second, on a CPU of processor time, so that work
-beside it counts as little as it can. One JSON object a line.
+default, so that a batch has E / group of them. Frames per second after a call that compiles, within
+`--seconds`: the best call of a part, all calls of the whole; on a CPU of processor time, so that
+work beside it counts as little as it can. One JSON object a line.
 """
 
 import argparse
 import json
 import time
 
-
-def best(call, frames, seconds, clock):
-    """`(frames per second of the best call, seconds of the first one)`."""
-    start = clock()
-    call()
-    first = clock() - start
-    times, end = [], time.perf_counter() + seconds
-    while not times or time.perf_counter() < end:
-        start = clock()
-        call()
-        times.append(clock() - start)
-    return round(frames / min(times)), round(first, 1)
+from benchmarks.timing import best, sustained
 
 
 def waiting(compiled, *arguments):
@@ -79,14 +68,15 @@ def parts(trainer):
     return play, act, unroll, learn
 
 
-def measure(agent, envs, options):
+def measure(agent, envs, options, clock):
+    """Frames per second of each part, in this process."""
     import numpy as np
 
     from tf_relational.envs import BRIDGE
     from tf_relational.models import build_agent
     from tf_relational.rl import make_optimizer
     from tf_relational.rl.compiled import CompiledTrainer, Settings
-    from tf_relational.rl.compiled.backend import compile_replicas, on_accelerator
+    from tf_relational.rl.compiled.backend import compile_replicas
 
     group = min(options.group, envs)
     settings = Settings(
@@ -108,15 +98,15 @@ def measure(agent, envs, options):
     )
     carry = trainer._carry
     batch = unroll(carry, private, shared)
-    clock = time.perf_counter if on_accelerator() else time.process_time
-    found = {}
-    for name, call in {
+    calls = {
         "environments": waiting(play, carry, private, shared),
         "acting": waiting(act, carry, private, shared),
         "learning": waiting(learn, carry, batch, shared),
-        "whole": trainer.train,
-    }.items():
-        found[name], found[f"{name}_first_s"] = best(call, frames, options.seconds, clock)
+    }
+    found = {name: best(call, frames, options.seconds, clock) for name, call in calls.items()}
+    found["whole"] = sustained(
+        trainer.train, lambda: trainer.frames * options.replicas, options.seconds, clock
+    )
     trainer.close()
     return found
 
@@ -138,7 +128,9 @@ def main():
     quiet.start()
     import keras
 
-    from tf_relational.rl.compiled.backend import devices_in_words
+    from tf_relational.rl.compiled.backend import devices_in_words, on_accelerator
+
+    clock = time.perf_counter if on_accelerator() else time.process_time
 
     for policy in options.policy:
         keras.config.set_dtype_policy(policy)
@@ -151,7 +143,7 @@ def main():
                     "replicas": options.replicas,
                     "policy": policy,
                     **devices_in_words(options.devices),
-                    **measure(agent, envs, options),
+                    **measure(agent, envs, options, clock),
                 }
                 print(json.dumps(line), flush=True)
 

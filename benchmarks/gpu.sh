@@ -26,7 +26,7 @@ FRAMES=${FRAMES:-5500000000}
 mkdir -p "$OUT"
 
 if [ "${SPEED:-1}" = 1 ]; then
-  "$PYTHON" benchmarks/compiled.py --envs 256 1024 4096 16384 --group "${GROUP:-256}" \
+  "$PYTHON" -m benchmarks.compiled --envs 256 1024 4096 16384 --group "${GROUP:-256}" \
     --policy float32 mixed_bfloat16 | tee "$OUT/speed_$KERAS_BACKEND.jsonl"
 fi
 

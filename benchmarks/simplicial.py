@@ -1,6 +1,6 @@
 """Time and memory of 2-simplicial attention over all pairs of N entities, plain and in blocks.
 
-    python benchmarks/simplicial.py [--sizes 32 64 128 256 512] [--block 32] [--limit 6]
+    python -m benchmarks.simplicial [--sizes 32 64 128 256 512] [--block 32] [--limit 6]
 
 XLA-compiled on TensorFlow, on one thread. Every figure comes from a process of its own. Time is
 processor time, so that work beside it on the machine counts as little as it can: the best of
@@ -64,7 +64,11 @@ def measure(size, block, what, options):
 def measure_elsewhere(size, block, what):
     """The same in a new process with this one's options."""
     one = json.dumps([size, block, what])
-    done = subprocess.run([sys.executable, *sys.argv, "--one", one], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.simplicial", *sys.argv[1:], "--one", one],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise RuntimeError(f"N={size}, block={block}, {what}:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])

@@ -208,7 +208,7 @@ def test_without_a_limit_the_curve_tells_what_chance_solves(tmp_path, drawn):
     make_figures([folder], tmp_path / "figures")
     (axes,) = drawn[0][0].axes
     assert list(lines_of(axes))[1:] == ["uniform random, no step limit: 0.770"]
-    assert axes.get_ylabel() == "fraction solved without step limit"
+    assert axes.get_ylabel() == "fraction solved without a step limit"
 
 
 def test_evaluations_have_a_curve_of_their_own_limit(tmp_path, drawn):

@@ -158,10 +158,10 @@ def test_puzzle_types_are_found_under_every_name():
 
 def test_labels_name_the_step_limit():
     assert solved_label([make_run()]) == "fraction solved within 120 steps"
-    assert solved_label([make_run(limit=None)]) == "fraction solved without step limit"
+    assert solved_label([make_run(limit=None)]) == "fraction solved without a step limit"
     assert solved_label([make_run(limit=None)], evaluated=True).endswith("within 120 steps")
     both = solved_label([make_run(limit=None), make_run(limit=30)])
-    assert both == "fraction solved within 30 steps or without step limit"
+    assert both == "fraction solved within 30 steps or without a step limit"
 
 
 def test_groups_are_sorted_by_agent_and_seed():

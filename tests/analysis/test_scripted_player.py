@@ -121,9 +121,7 @@ def test_solve_rate_by_type():
     lost = {kind for kind, (solved, episodes) in rate.by_type.items() if solved < episodes}
     assert lost <= {(2, 2, 4), (3, 2, 5), (3, 2, 6), (3, 3, 5), (3, 3, 6)}
     assert 0.9 < rate.fraction < 1.0
-    assert rate.text().startswith(
-        f"all: {rate.solved}/160 = {rate.fraction:.3f} solved, within 200"
-    )
+    assert rate.text().startswith(f"all: {rate.solved}/160 = {rate.fraction:.3f} solved within 200")
     few = [solve_rate(BRIDGE, episodes=10, seed=seed, step_limit=200) for seed in (0, 0, 1)]
     assert few[0] == few[1] != few[2]
 

@@ -10,9 +10,9 @@ import keras
 import numpy as np
 import pytest
 
-from tf_relational.envs import BRIDGE, STANDARD, BoxWorldVectorEnv, Level, Levels, Start, generate
+from tests.envs.crowded import crowded_level
+from tf_relational.envs import BRIDGE, STANDARD, BoxWorldVectorEnv, Levels, generate
 from tf_relational.envs import compiled_rules as compiled
-from tf_relational.envs.generator import palette
 from tf_relational.envs.packed import NO_LIMIT, Layout, pack
 from tf_relational.envs.render import observation
 from tf_relational.envs.rules import initial_state, step
@@ -92,31 +92,6 @@ def test_compiled_rules_equal_the_vector_env_over_100k_random_steps(config):
         counts["key"] += int((rewards == 1).sum())
         counts["truncated"] += int(truncated.sum())
     assert min(counts.values()) > 50, counts
-
-
-COLOURS = np.concatenate([[[255, 255, 255]], palette(20)]).astype(np.uint8)
-
-
-def crowded_level(rng):
-    """Boxes and loose keys of three colours, several of one held: what no generator makes."""
-    board = np.full((9, 7), -1)
-    slots = [(x, y) for x in (1, 4, 7) for y in (0, 2, 4, 6)]
-    rng.shuffle(slots)
-    decoys = []
-    gem_x, gem_y = slots.pop()
-    locks = rng.permutation([1, 2, 3])
-    board[gem_x : gem_x + 2, gem_y] = 0, locks[0]
-    if rng.random() < 0.5:
-        board[gem_x : gem_x + 2, gem_y + 1 if gem_y < 6 else gem_y - 1] = 0, locks[1]
-    for x, y in slots[: rng.integers(4, 12)]:
-        board[x, y] = rng.integers(1, 4)
-        if x == 7 or rng.random() < 0.5:
-            board[x + 1, y] = rng.integers(1, 4)
-            if rng.random() < 0.1:
-                decoys.append((x + 1, y))
-    floor = np.argwhere(board < 0)
-    held = tuple(rng.integers(1, 4, rng.integers(0, 8)).tolist())
-    return Level(board, COLOURS, decoys, start=Start(tuple(rng.choice(floor).tolist()), held))
 
 
 def test_compiled_rules_equal_the_rules_on_crowded_levels():

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tf_relational.envs import BRIDGE, STANDARD, BoxWorldVectorEnv, Game, Level, Levels, Start
-from tf_relational.envs.generator import palette
+from tests.envs.crowded import crowded_level
+from tf_relational.envs import BRIDGE, STANDARD, BoxWorldVectorEnv, Game, Levels
 from tf_relational.envs.render import observation
 from tf_relational.envs.rules import initial_state, step
 
@@ -60,34 +60,6 @@ def test_vector_env_equals_rules_over_many_random_steps(config, mode):
         counts["key"] += int((rewards == 1).sum())
         counts["truncated"] += int(truncated.sum())
     assert min(counts.values()) > 100, counts
-
-
-COLOURS = np.concatenate([[[255, 255, 255]], palette(20)]).astype(np.uint8)
-
-
-def crowded_level(rng):
-    """Many boxes and loose keys of three colours, several keys held: what no generator makes."""
-    board = np.full((9, 7), -1)
-    slots = [(x, y) for x in (1, 4, 7) for y in (0, 2, 4, 6)]
-    rng.shuffle(slots)
-    decoys = []
-    gem_x, gem_y = slots.pop()
-    locks = rng.permutation([1, 2, 3])
-    board[gem_x : gem_x + 2, gem_y] = 0, locks[0]
-    if rng.random() < 0.5:
-        other_y = gem_y + 1 if gem_y < 6 else gem_y - 1
-        board[gem_x : gem_x + 2, other_y] = 0, locks[1]
-    for x, y in slots[: rng.integers(4, 12)]:
-        board[x, y] = rng.integers(1, 4)
-        if x == 7 or rng.random() < 0.5:
-            board[x + 1, y] = rng.integers(1, 4)
-            if rng.random() < 0.1:
-                decoys.append((x + 1, y))
-    floor = np.argwhere(board < 0)
-    start = Start(
-        tuple(rng.choice(floor).tolist()), tuple(rng.integers(1, 4, rng.integers(0, 8)).tolist())
-    )
-    return Level(board, COLOURS, decoys, start=start)
 
 
 def test_all_forms_agree_on_crowded_levels():

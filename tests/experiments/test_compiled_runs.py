@@ -3,14 +3,11 @@
 import dataclasses
 import json
 import signal
-import subprocess
-import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
+from tests.experiments.processes import TIMEOUT, lines_of, start, wait_until
 from tf_relational import experiments
 from tf_relational.experiments.command_line import main
 from tf_relational.experiments.compiled_training import CompiledTraining
@@ -18,33 +15,10 @@ from tf_relational.experiments.config_json import config_from_json, config_to_js
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.run_directory import RunDirectory
 
-ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 900
-
-
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "run.py"), "--exp", "bridge_boxworld", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-
-
-def lines_of(folder):
-    path = folder / "metrics.jsonl"
-    return [json.loads(row) for row in path.read_text().splitlines()] if path.exists() else []
-
 
 def checkpoint_of(folder):
     found = sorted(folder.glob("checkpoints/[0-9]*/manifest.json"))
     return json.loads(found[-1].read_text())["extra"]["frames"] if found else 0
-
-
-def wait_until(process, condition):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert process.poll() is None, process.stdout.read()
-        assert time.monotonic() < end, "the run did not get there in time"
-        time.sleep(0.05)
 
 
 SMOKE = (

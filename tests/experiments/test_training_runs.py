@@ -5,35 +5,17 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.experiments.processes import TIMEOUT, lines_of, start, wait_until
 from tf_relational import experiments
 from tf_relational.experiments.command_line import main
-
-ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 300
-
-
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "run.py"), "--exp", "bridge_boxworld", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
 
 
 def call(*arguments, experiment="bridge_boxworld"):
     return main(["--exp", experiment, *map(str, arguments)])
-
-
-def lines_of(folder):
-    path = folder / "metrics.jsonl"
-    return [json.loads(row) for row in path.read_text().splitlines()] if path.exists() else []
 
 
 def frames_of(checkpoint):
@@ -43,14 +25,6 @@ def frames_of(checkpoint):
 def checkpoints_of(folder):
     found = [path.parent for path in folder.glob("checkpoints/*/manifest.json")]
     return sorted(found, key=frames_of)
-
-
-def wait_until(process, condition):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert process.poll() is None, process.stdout.read()
-        assert time.monotonic() < end, "the run did not get there in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

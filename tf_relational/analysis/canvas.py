@@ -1,5 +1,6 @@
 """How this room's figures look: colours, title and caption, and writing them to a file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,30 @@ def new_figure(width: float, height: float):
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def panel_grid(titles: Sequence[str]):
+    """A figure with a panel for each title, at most four a row: shares over environment frames.
+
+    Returns:
+        The figure, and its panels in the order of the titles.
+    """
+    across = min(4, len(titles))
+    down = -(-len(titles) // across)
+    figure = new_figure(max(2.6 * across, 5.5), 2.2 * down + 0.9)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    for panel, title in zip(panels, titles, strict=False):
+        panel.set_title(title, fontsize=9)
+        panel.set_ylim(-0.03, 1.03)
+        panel.grid(alpha=0.3)
+        panel.tick_params(labelsize=8)
+        count_in_thousands(panel)
+    for panel in panels[len(titles) :]:
+        panel.set_visible(False)
+    for panel in panels[max(0, len(titles) - across) : len(titles)]:
+        panel.tick_params(labelbottom=True)
+    figure.supxlabel("environment frames", fontsize=10)
+    return figure, panels[: len(titles)]
 
 
 def save(figure, path: str | Path, title: str, caption: str) -> Path:

@@ -11,6 +11,7 @@ from tf_relational.analysis.canvas import (
     OTHER_COLOURS,
     count_in_thousands,
     new_figure,
+    panel_grid,
     save,
 )
 from tf_relational.analysis.runs import (
@@ -105,30 +106,17 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
         raise ValueError(f"received {len(runs)} runs; none tells what it solved by puzzle type")
     kinds = sorted(names, key=lambda kind: (kind[0], len(kind), kind))
     groups = group_by_agent(runs)
-    across = min(4, len(kinds))
-    down = -(-len(kinds) // across)
-    figure = new_figure(max(2.6 * across, 5.5), 2.2 * down + 0.9)
-    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for panel, kind in zip(panels, kinds, strict=False):
+    figure, panels = panel_grid([type_name(kind) for kind in kinds])
+    for panel, kind in zip(panels, kinds, strict=True):
         for agent, members in groups.items():
             x, mean, deviation, _ = curve(members, names[kind], points=40)
             panel.plot(x, mean, color=_colour(agent), label=agent, marker=_marker(x))
             if len(members) > 1:
                 low, high = mean - deviation, mean + deviation
                 panel.fill_between(x, low, high, color=_colour(agent), alpha=0.2, linewidth=0)
-        panel.set_title(type_name(kind), fontsize=9)
-        panel.set_ylim(-0.03, 1.03)
-        panel.grid(alpha=0.3)
-        panel.tick_params(labelsize=8)
         panel.set_xlim(left=0)
-        count_in_thousands(panel)
-    for panel in panels[len(kinds) :]:
-        panel.set_visible(False)
-    for panel in panels[max(0, len(kinds) - across) : len(kinds)]:
-        panel.tick_params(labelbottom=True)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=9)
-    figure.supxlabel("environment frames", fontsize=10)
     figure.supylabel(solved_label(runs, evaluated), fontsize=10)
     source = "Evaluations on fresh levels" if evaluated else "Training episodes"
     caption = f"{source}. Puzzle type (a, b, c): solution length, bridge source, bridge target. "

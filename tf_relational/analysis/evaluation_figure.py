@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tf_relational.analysis.canvas import OTHER_COLOURS, count_in_thousands, new_figure, save
+from tf_relational.analysis.canvas import OTHER_COLOURS, new_figure, panel_grid, save
+from tf_relational.envs.step_limit import within
 
 POLICIES = {
     "sampled": "agent, sampled",
@@ -86,12 +87,13 @@ def draw_evaluations_by_type(
     if not points:
         raise ValueError(f"received {sorted(evaluation)}; a curve is needed")
     kinds = list(points[0]["sampled"]["fraction_solved"])
-    across = min(4, len(kinds))
-    down = -(-len(kinds) // across)
-    figure = new_figure(max(2.6 * across, 5.5), 2.2 * down + 0.9)
-    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    titles = [
+        f"{_kind(kind)}, {points[0]['sampled']['fraction_solved'][kind]['episodes']} episodes"
+        for kind in kinds
+    ]
+    figure, panels = panel_grid(titles)
     frames = [point["frames"] for point in points]
-    for panel, kind in zip(panels, kinds, strict=False):
+    for panel, kind in zip(panels, kinds, strict=True):
         shares = [point["sampled"]["fraction_solved"][kind] for point in points]
         means = [share["mean"] for share in shares]
         reach = [
@@ -99,14 +101,7 @@ def draw_evaluations_by_type(
             [max(0.0, share["high"] - share["mean"]) for share in shares],
         ]
         panel.errorbar(frames, means, yerr=reach, color=OTHER_COLOURS[0], marker="o", capsize=2)
-        panel.set_title(f"{_kind(kind)}, {shares[0]['episodes']} episodes", fontsize=9)
-        panel.set_ylim(-0.03, 1.03)
         panel.set_xlim(left=0)
-        panel.grid(alpha=0.3)
-        count_in_thousands(panel)
-    for panel in panels[len(kinds) :]:
-        panel.set_visible(False)
-    figure.supxlabel("environment frames", fontsize=10)
     figure.supylabel(_limit(evaluation), fontsize=10)
     caption = "Sampled policy on the same fresh levels at each point; bars: 95 % intervals."
     title = "Evaluation by puzzle type over training"
@@ -114,9 +109,7 @@ def draw_evaluations_by_type(
 
 
 def _limit(evaluation):
-    limit = evaluation.get("step_limit")
-    words = "without step limit" if limit is None else f"within {limit} steps"
-    return f"fraction solved {words}"
+    return f"fraction solved {within(evaluation.get('step_limit'))}"
 
 
 def _kind(kind):

@@ -22,6 +22,7 @@ from tf_relational.analysis.evaluation_figure import (
 from tf_relational.analysis.gif import episode_gif
 from tf_relational.analysis.runs import EVALUATED, Run, group_by_agent, read_run, time_scales
 from tf_relational.envs import BRIDGE, STANDARD, BoxWorldConfig, generate
+from tf_relational.envs.step_limit import within
 
 TRIES = 10
 """Fresh levels played in search of an episode that the agent solves."""
@@ -239,8 +240,7 @@ def _share_solved(folder, frames):
     known = np.flatnonzero(np.isfinite(share) & (run.frames <= frames))
     if not len(known):
         return ""
-    limit = "no step limit" if run.step_limit is None else f"within {run.step_limit} steps"
-    return f" Solved in training then: {share[known[-1]]:.1%} ({limit})."
+    return f" Solved in training then: {share[known[-1]]:.1%} {within(run.step_limit)}."
 
 
 def _find_episode(model, config, seed, step_limit) -> tuple[Episode, str]:
@@ -249,9 +249,9 @@ def _find_episode(model, config, seed, step_limit) -> tuple[Episode, str]:
     episodes = record_all(agent_policy(model, rng), levels, step_limit)
     solved = [number for number, e in enumerate(episodes) if e.outcome == "solved"]
     if not solved:
-        return episodes[-1], f"It solved none of {TRIES} fresh levels within {step_limit} steps."
+        return episodes[-1], f"It solved none of {TRIES} fresh levels {within(step_limit)}."
     first = "the first" if len(solved) > 1 else "the one"
-    count = f"{len(solved)} of {TRIES} fresh levels solved within {step_limit} steps"
+    count = f"{len(solved)} of {TRIES} fresh levels solved {within(step_limit)}"
     return episodes[solved[0]], f"Shown is {first} of {count}."
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tf_relational.envs.step_limit import within
+
 SOLVED = "fraction_solved"
 EVALUATED = f"evaluation/{SOLVED}"
 
@@ -161,8 +163,7 @@ def time_scales(groups: dict[str, list[Run]]) -> dict[str, float]:
 def solved_label(runs: Iterable[Run], evaluated: bool = False) -> str:
     """Axis label that names the step limit of the fraction solved, in training or evaluations."""
     limits = {run.evaluation_step_limit if evaluated else run.step_limit for run in runs}
-    words = ["without step limit" if limit is None else f"within {limit} steps" for limit in limits]
-    return f"fraction solved {' or '.join(sorted(words))}"
+    return f"fraction solved {' or '.join(sorted(map(within, limits)))}"
 
 
 def type_name(kind: tuple[int, ...]) -> str:

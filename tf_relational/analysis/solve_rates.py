@@ -8,6 +8,7 @@ import numpy as np
 from tf_relational.analysis.episode import Policy, play
 from tf_relational.analysis.scripted_player import ScriptedPlayer
 from tf_relational.envs import BoxWorldConfig, generate
+from tf_relational.envs.step_limit import within
 
 PuzzleKind = tuple[int, ...]
 """(a, b, c) of a puzzle with a bridge, (a,) of one without."""
@@ -42,8 +43,8 @@ class SolveRate:
 
     def text(self) -> str:
         """A table, one puzzle type a line."""
-        words = "no step limit" if self.step_limit is None else f"within {self.step_limit} steps"
-        lines = [f"all: {self.solved}/{self.episodes} = {self.fraction:.3f} solved, {words}"]
+        share = f"{self.solved}/{self.episodes} = {self.fraction:.3f}"
+        lines = [f"all: {share} solved {within(self.step_limit)}"]
         for kind, (solved, episodes) in self.by_type.items():
             lines.append(f"{kind}: {solved}/{episodes} = {solved / episodes:.3f}")
         return "\n".join(lines)

@@ -132,9 +132,9 @@ def check_cores(config: Any) -> None:
     Ray would wait for the missing cores without end. On a cluster (`RAY_ADDRESS` is set) the
     cores are not known yet, and Ray's autoscaler may add some: nothing is refused.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if config.engine == "compiled":
         return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if "RAY_ADDRESS" not in os.environ and config.num_env_runners > cores:
         raise UserError(
             f"num_env_runners={config.num_env_runners} needs as many cores, this machine has "

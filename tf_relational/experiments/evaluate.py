@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tf_relational.envs.step_limit import within
 from tf_relational.experiments import evaluation
 from tf_relational.experiments.box_world_config import EVALUATION_FIELDS
 from tf_relational.experiments.command_line import Request
@@ -113,13 +114,11 @@ def print_table(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    limit = result["step_limit"]
-    words = "without a step limit" if limit is None else f"within {limit} steps"
     kinds = list(result["sampled"]["fraction_solved"])
     names = {"all": "all", "None": "no bridge"}
     table = Table(
-        title=f"fraction solved {words}, 95 % intervals ({result['checkpoint']}, "
-        f"{result['frames']:,} frames, {duration(result['seconds'])})"
+        title=f"fraction solved {within(result['step_limit'])}, 95 % intervals "
+        f"({result['checkpoint']}, {result['frames']:,} frames, {duration(result['seconds'])})"
     )
     table.add_column("puzzles")
     table.add_column("episodes", justify="right")

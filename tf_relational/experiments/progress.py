@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tf_relational.envs.step_limit import within
 from tf_relational.experiments.metrics import solved_by_type
 
 _PLAIN_INTERVAL = 30.0
@@ -182,5 +183,4 @@ def duration(seconds: float) -> str:
 
 def limit_words(metrics: dict[str, Any]) -> str:
     """Returns which limit a fraction solved stands under."""
-    limit = metrics.get("step_limit")
-    return "without a step limit" if limit is None else f"within {limit} steps"
+    return within(metrics.get("step_limit"))

@@ -88,19 +88,15 @@ class Agent(TorchRLModule, ValueFunctionAPI):
 
 
 class CountingLearner(IMPALATorchLearner):
-    """Counts its updates and keeps what the last one was called with."""
+    """Counts its updates and keeps the batch of the last one."""
 
     updates = 0
-    seen = None
+    batch = None
 
-    def update(self, training_data, *, timesteps, **kwargs):
-        self.seen = {"timesteps": timesteps, **kwargs}
-        return super().update(training_data, timesteps=timesteps, **kwargs)
-
-    def _update(self, batch, **kwargs):
-        self.batch = batch
+    def _create_iterator_if_necessary(self, *, training_data, **kwargs):
+        self.batch = training_data.batch
         self.updates += 1
-        return super()._update(batch, **kwargs)
+        return super()._create_iterator_if_necessary(training_data=training_data, **kwargs)
 
 
 def make_env(context):
@@ -150,7 +146,8 @@ def main():
             options.seconds / 4,
         ),
         "learning": best(
-            lambda: Learner.update(learner, batch=learner.batch, **learner.seen),
+            # RLlib's IMPALA learner only puts a batch into its thread's queue; this is the update.
+            lambda: Learner.update(learner, batch=learner.batch),
             batch,
             options.seconds / 4,
         ),

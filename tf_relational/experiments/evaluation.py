@@ -195,7 +195,9 @@ def _forward(model: Any) -> Policy:
         return lambda observations: model.predict_on_batch(observations)["logits"]
     import tensorflow as tf
 
-    compiled = tf.function(lambda observations: model(observations)["logits"])
+    compiled = tf.function(
+        lambda observations: model(observations)["logits"], reduce_retracing=True
+    )
     return lambda observations: compiled(tf.constant(observations)).numpy()
 
 

@@ -2,11 +2,16 @@
 
 import numpy as np
 
-from tf_relational.compat import simplicial
+from tf_relational.compat import predinet, simplicial
 
 # Each kind: a function from the weights and sizes to a built layer, and one from the layer to its
 # variables by the authors' names.
 KINDS = {
+    "predinet": (predinet.make_predinet, predinet.predinet_variables),
+    "mlp1": (predinet.make_mlp1, predinet.mlp1_variables),
+    "mlp2": (predinet.make_mlp2, predinet.mlp2_variables),
+    "relation_net": (predinet.make_relation_net, predinet.relation_net_variables),
+    "mha": (predinet.make_mha, predinet.mha_variables),
     "relational_attention": (
         simplicial.make_relational_attention,
         simplicial.relational_attention_variables,
@@ -24,14 +29,15 @@ def load_published(kind, arrays, **options):
     """A layer or model with the authors' weights.
 
     Args:
-        kind: one of `KINDS`.
+        kind: one of `KINDS`. The PrediNet and its baselines come as whole networks of the Relations
+            Game; the layer alone is the model's `core`.
         arrays: mapping from the authors' names to arrays, such as an opened `.npz` file; the names
             may begin with `w.`, and then arrays of other names (inputs, outputs) are passed over.
             Half precision is cast to float32. Sizes come from the shapes, and from `cfg` or
-            `cfg.*` where a shape does not tell them: the number of heads, and for attention alone
-            the number of virtual entities.
-        options: constructor arguments, such as `num_heads` for weights without `cfg`, `dtype` or
-            `name`.
+            `cfg.*` where a shape does not tell them: for attention the number of heads and of
+            virtual entities, for the Relations Game the stride of the convolution.
+        options: constructor arguments, such as `num_heads` or `strides` for weights without `cfg`,
+            `dtype` or `name`.
 
     Returns:
         The built layer or model.

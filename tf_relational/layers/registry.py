@@ -2,11 +2,26 @@
 
 import keras
 
+from tf_relational.layers.conv_predinet import ConvPrediNet
+from tf_relational.layers.mha import MHA
+from tf_relational.layers.mlp1 import MLP1
+from tf_relational.layers.mlp2 import MLP2
+from tf_relational.layers.predinet import PrediNet
+from tf_relational.layers.relation_net import RelationNet
 from tf_relational.layers.relational_block import RelationalBlock
 from tf_relational.layers.simplicial_block import SimplicialBlock
 
 # Every core takes entities [B, N, D] and gives entities [B, N, D'] or one vector [B, D'].
-CORES = {"relational": RelationalBlock, "simplicial": SimplicialBlock}
+CORES = {
+    "mha": MHA,
+    "mlp1": MLP1,
+    "mlp2": MLP2,
+    "predinet": PrediNet,
+    "predinet_conv": ConvPrediNet,
+    "relation_net": RelationNet,
+    "relational": RelationalBlock,
+    "simplicial": SimplicialBlock,
+}
 
 
 def build_core(core, **options):

@@ -1,4 +1,4 @@
-"""Masks over entities in attention logits."""
+"""Masks over entities, in attention logits and in the entities themselves."""
 
 from keras import ops
 
@@ -28,3 +28,20 @@ def mask_logits(logits, mask, axes=(-1,)):
         along = ops.reshape(ops.cast(mask, "bool"), shape)
         allowed = along if allowed is None else ops.logical_and(allowed, along)
     return ops.where(allowed, logits, ops.cast(MASKED, logits.dtype))
+
+
+def zero_masked(entities, mask):
+    """Entities with 0 in place of all features of masked ones.
+
+    Args:
+        entities: tensor `[B, N, ...]`.
+        mask: booleans `[B, N]`, False where an entity is masked; None for no mask.
+
+    Returns:
+        A tensor like `entities`.
+    """
+    if mask is None:
+        return entities
+    for _ in entities.shape[2:]:
+        mask = ops.expand_dims(mask, -1)
+    return ops.where(ops.cast(mask, "bool"), entities, ops.zeros_like(entities))

@@ -53,14 +53,13 @@ def layer_gradients(loss, layer, inputs):
     Args:
         loss: function of `(call, inputs)`, where `call(...)` calls the layer.
         layer: a built Keras layer or model.
-        inputs: one array; integers have no gradient.
+        inputs: one array, or a dict of arrays; integers and dicts have no gradient.
 
     Returns:
         Dict from the variables' paths to arrays, and the array of the inputs or None.
     """
     variables = layer.trainable_variables
-    inputs = np.asarray(inputs)
-    floats = np.issubdtype(inputs.dtype, np.floating)
+    floats = not isinstance(inputs, dict) and np.issubdtype(np.asarray(inputs).dtype, np.floating)
 
     def of_arrays(*arrays):
         values, given = arrays[: len(variables)], arrays[-1] if floats else inputs
@@ -71,7 +70,8 @@ def layer_gradients(loss, layer, inputs):
 
         return loss(call, given)
 
-    arrays = [np.asarray(variable.value) for variable in variables] + [inputs] * floats
+    arrays = [np.asarray(variable.value) for variable in variables]
+    arrays += [np.asarray(inputs)] * floats
     gradients = function_gradients(of_arrays, *arrays)
     by_path = {variable.path: each for variable, each in zip(variables, gradients, strict=False)}
     return by_path, gradients[-1] if floats else None

@@ -19,6 +19,7 @@ ATTENTION_CASES = [
     ("simplicial_attention", "paper"),
 ]
 AGENTS = ["relational_agent", "simplicial_agent"]
+RELATIONS_GAME = ["predinet", "mlp1", "mlp2", "relation_net", "mha"]
 
 
 def assert_gradients(gradients, arrays):
@@ -115,6 +116,51 @@ def test_the_entities_of_every_block_equal_the_recorded_ones(kind):
     np.testing.assert_allclose(np.asarray(outputs), arrays["block1.ln_out_out"][:, :40], 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("kind", RELATIONS_GAME)
+def test_relations_game_networks_equal_the_recorded_numbers(kind):
+    arrays = read(f"{kind}_small")
+    model = load_published(kind, arrays)
+    inputs = {"image": arrays["image_uint8"], "task": arrays["tasks_onehot"]}
+    outputs = run(functools.partial(model, return_attention=True), inputs)
+    np.testing.assert_allclose(np.asarray(outputs["logits"]), arrays["logits"], 1e-5, 1e-5)
+    recorded = {"object1": "att1", "object2": "att2", "standard": "att"}
+    for name, weights in outputs["attention"].items():
+        np.testing.assert_allclose(np.asarray(weights), arrays[recorded[name]], 1e-5, 1e-5)
+    entities = np.asarray(run(model.entities, inputs["image"]))
+    np.testing.assert_allclose(entities, arrays["features_locs"], 1e-5, 1e-5)
+    seen = arrays["relations_Rstar" if kind == "predinet" else "central_out"]
+    np.testing.assert_allclose(np.asarray(run(model.core, entities)), seen, 1e-5, 1e-5)
+
+    def loss(call, inputs):
+        chosen = ops.one_hot(arrays["labels"], 2)
+        logits = call(inputs)["logits"]
+        return ops.mean(ops.logsumexp(logits, axis=-1) - ops.sum(chosen * logits, axis=-1))
+
+    by_path, _ = layer_gradients(loss, model, inputs)
+    variables = published_variables(kind, model)
+    assert len(variables) == len(model.trainable_variables)
+    assert_gradients({name: by_path[v.path] for name, v in variables.items()}, arrays)
+
+
+def test_the_objects_and_differences_of_the_predinet_equal_the_recorded_ones():
+    arrays = read("predinet_small")
+    core = load_published("predinet", arrays).core
+    call = functools.partial(core, return_propositions=True)
+    outputs, told = run(call, arrays["features_locs"])
+    recorded = {"object1": "feature1", "object2": "feature2", "differences": "dx"}
+    assert set(told) == set(recorded)
+    for name, given in told.items():
+        np.testing.assert_allclose(np.asarray(given), arrays[recorded[name]], 1e-5, 1e-5)
+    np.testing.assert_allclose(np.asarray(outputs), arrays["relations_Rstar"], 1e-5, 1e-5)
+
+
+def test_weights_of_no_square_of_patches_are_named():
+    arrays = read("mlp1_small")
+    arrays["w.central_hidden.w"] = np.ones((199, 28))
+    with pytest.raises(ValueError, match="weights are for 199 numbers, and no square of patches"):
+        load_published("mlp1", arrays)
+
+
 def test_names_may_come_without_their_prefix():
     arrays = read("relational_attention", "small_nove")
     plain = load_published(
@@ -145,6 +191,6 @@ def test_arrays_that_do_not_fit_are_named(change, words):
 
 
 def test_an_unknown_kind_is_refused():
-    assert {"relational_attention", "simplicial_attention", *AGENTS} <= set(KINDS)
+    assert {"relational_attention", "simplicial_attention", *AGENTS, *RELATIONS_GAME} <= set(KINDS)
     with pytest.raises(ValueError, match="kind is one of .*simplicial_agent.* received 'mine'"):
         load_published("mine", {})

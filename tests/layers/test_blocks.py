@@ -1,5 +1,6 @@
 """The Transformer blocks against their pseudocode (Section 4.2), written in NumPy."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -102,3 +103,25 @@ def test_coordinates_are_row_then_column():
     assert outputs[0, 0, 4].tolist() == [0, 0, -1, 1]
     assert outputs[0, 2, 1].tolist() == [0, 0, 1, -0.5]
     assert np.asarray(layers.Coordinates()(grid[:, :1, :1]))[0, 0, 0, 2:].tolist() == [-1, -1]
+
+
+def test_coordinates_may_be_column_then_row_in_fractions():
+    layer = layers.Coordinates("columns_first", (0, 1), endpoint=False)
+    outputs = np.asarray(layer(np.zeros((1, 4, 5, 2), "float32")))
+    np.testing.assert_allclose(outputs[0, 3, 1], [0, 0, 1 / 5, 3 / 4])
+    assert outputs[0, 0, 0].tolist() == [0] * 4
+    with pytest.raises(ValueError, match="order is one of .* received order='xy'"):
+        layers.Coordinates("xy")
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_coordinates_of_a_grid_of_any_size_are_the_same(endpoint):
+    layer = layers.Coordinates(limits=(0, 3), endpoint=endpoint)
+    grid = np.zeros((1, 4, 5, 2), "float32")
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("only TensorFlow has sizes that are not known in time")
+    import tensorflow as tf
+
+    unknown = tf.TensorSpec((None, None, None, 2))
+    function = tf.function(lambda x: layer(x), input_signature=[unknown])
+    np.testing.assert_allclose(np.asarray(function(grid)), np.asarray(layer(grid)), 1e-6)

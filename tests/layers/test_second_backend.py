@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 AGAIN = [
     "tests/compat",
     "tests/layers/test_attention.py",
+    "tests/layers/test_baselines.py",
     "tests/layers/test_every_layer.py",
+    "tests/layers/test_predinet.py",
     "tests/ops/test_blocked_attention.py",
     "tests/ops/test_scalar_product.py",
 ]

@@ -122,6 +122,17 @@ def test_an_agent_takes_any_core():
     assert tuple(outputs["logits"].shape) == (2, 3) and outputs["attention"] == {}
 
 
+@pytest.mark.parametrize("core", ["relational", "relation_net"])
+def test_an_agent_with_a_core_of_ones_own_is_saved_whole(core, tmp_path):
+    agent = models.Agent(core, num_actions=3, model_dim=10, hidden_units=(6,))
+    picture = boards(rows=5, columns=6)
+    expected = agent(picture)
+    agent.save(tmp_path / "agent.keras")
+    again = keras.saving.load_model(tmp_path / "agent.keras")(picture)
+    for name, output in expected.items():
+        np.testing.assert_allclose(np.asarray(again[name]), np.asarray(output), 1e-6, 1e-6)
+
+
 def test_an_unknown_agent_is_refused():
     with pytest.raises(ValueError, match="'relational', 'simplicial'.* received 'mine'"):
         models.build_agent("mine")

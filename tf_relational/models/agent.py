@@ -105,7 +105,8 @@ class Agent(keras.Model):
         rows, columns = shape[1:3]
         count = None if rows is None or columns is None else rows * columns
         shape = (shape[0], count, self.model_dim)
-        self.core.build(shape)
+        if not self.core.built:  # One that comes from a file is.
+            self.core.build(shape)
         shape = self.core.compute_output_shape(shape)
         shape = (shape[0], shape[-1])
         for layer in self.hidden:

@@ -133,7 +133,8 @@ class RelationsGameModel(keras.Model):
         _, rows, columns, _ = self.input_cnn.compute_output_shape(shape)
         count = None if rows is None or columns is None else rows * columns
         shape = (shape[0], count, self.filters + 2)
-        self.core.build(shape)
+        if not self.core.built:  # One that comes from a file is.
+            self.core.build(shape)
         shape = self.core.compute_output_shape(shape)
         self.output_mlp.build((None, shape[-1] + self.num_tasks * self.takes_task))
 

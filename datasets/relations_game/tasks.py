@@ -67,7 +67,7 @@ def same(objects, labels, rng):
 def colour_shape(objects, labels, rng):
     """Two objects in random cells; each label is a way in which they agree or differ.
 
-    0: same shape and colour. 1: other colour, same shape. 2: same colour, other shape. 3: both other.
+    0: same shape and colour. 1: other colour. 2: other shape. 3: both other.
     """
     first = objects.draw(len(labels), rng)
     second = np.where(labels, objects.vary(first, rng, kind=labels - 1), first)

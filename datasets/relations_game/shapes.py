@@ -11,7 +11,7 @@ import numpy as np
 # The eight pentominoes that fit into 3x3: F, P, T, U, V, W, X, Z.
 PENTOMINOES = (
     ".## ##. .#.",
-    "##. ##. #..",
+    "##. ##. .#.",
     "### .#. .#.",
     "##. #.. ##.",
     "#.. #.. ###",

@@ -58,21 +58,21 @@ def stream(
         allowed = "batch_size is at least 1 and start at least 0"
         raise ValueError(f"{allowed}, got {batch_size} and {start}")
 
+    first, left_out = divmod(start, BLOCK)
+
     def block(number):
         rng = block_rng(seed, tasks, object_set, int(number))
-        return generate(tasks, object_set, BLOCK, rng)
+        examples = generate(tasks, object_set, BLOCK, rng)
+        if number == first:
+            examples = {name: array[left_out:] for name, array in examples.items()}
+        return examples
 
-    def as_tensors(number):
-        return _call(block, number, BLOCK)
-
-    first, within = divmod(start, BLOCK)
-    blocks = tf.data.Dataset.counter(start=first).map(as_tensors)
-    if within:
-        rest = blocks.take(1).map(lambda examples: {k: v[within:] for k, v in examples.items()})
-        blocks = rest.concatenate(blocks.skip(1))
-    # The blocks are fetched ahead, and not the batches alone: making one takes as long as hundreds
-    # of steps of training, which would wait for it.
-    return blocks.prefetch(1).rebatch(batch_size, drop_remainder=True).prefetch(2)
+    blocks = tf.data.Dataset.counter(start=first).map(lambda number: _call(block, number))
+    # A block is made ahead, and not its batches alone: it takes as long as several steps of
+    # training, which would wait for it.
+    batches = blocks.prefetch(1).rebatch(batch_size, drop_remainder=True).prefetch(2)
+    # So that `cardinality` says it too: rebatching makes it unknown.
+    return batches.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
 def from_arrays(
@@ -110,10 +110,10 @@ def from_arrays(
     def take(rows):
         return {name: examples[name][rows] for name in ("image", "task", "label")}
 
-    return rows.batch(batch_size).map(lambda rows: _call(take, rows, None)).prefetch(2)
+    return rows.batch(batch_size).map(lambda rows: _call(take, rows)).prefetch(2)
 
 
-def _call(function, argument, length):
+def _call(function, argument):
     """Call a NumPy function of the example dicts' arrays from ``tf.data``, and state the shapes."""
     import tensorflow as tf
 
@@ -123,7 +123,7 @@ def _call(function, argument, length):
 
     image, task, label = tf.numpy_function(arrays, [argument], (tf.uint8, tf.int64, tf.int64))
     return {
-        "image": tf.ensure_shape(image, (length, 36, 36, 3)),
-        "task": tf.ensure_shape(task, (length,)),
-        "label": tf.ensure_shape(label, (length,)),
+        "image": tf.ensure_shape(image, (None, 36, 36, 3)),
+        "task": tf.ensure_shape(task, (None,)),
+        "label": tf.ensure_shape(label, (None,)),
     }

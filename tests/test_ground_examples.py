@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 MODULES = sorted(
-    ".".join(file.relative_to(ROOT).with_suffix("").parts)
-    for folder in ("tf_relational", "rllib_configs")
+    ("tf_relational." if folder == "datasets" else "")
+    + ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    for folder in ("tf_relational", "rllib_configs", "datasets")
     for file in (ROOT / folder).rglob("*.py")
     if ">>>" in file.read_text()
 )

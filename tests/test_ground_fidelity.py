@@ -9,8 +9,8 @@ FIDELITY = Path(__file__).resolve().parent.parent / "docs" / "fidelity.md"
 
 
 def test_every_row_is_there():
-    rows = re.findall(r"^\| ([LZP]\d+) \|", FIDELITY.read_text(), re.M)
-    last = {"L": 10, "Z": 9, "P": 9}
+    rows = re.findall(r"^\| ([LZPR]\d+) \|", FIDELITY.read_text(), re.M)
+    last = {"L": 10, "Z": 9, "P": 9, "R": 15}
     assert rows == [f"{paper}{n}" for paper in last for n in range(1, last[paper] + 1)]
 
 

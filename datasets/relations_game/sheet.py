@@ -69,9 +69,10 @@ def sheet(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("path", type=os.path.abspath, help="file to write, such as game.png")
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    sheet(seed=arguments.seed).save(arguments.path, optimize=True)
+    sheet(arguments.tasks, seed=arguments.seed).save(arguments.path, optimize=True)
 
 
 if __name__ == "__main__":

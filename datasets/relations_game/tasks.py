@@ -6,7 +6,7 @@ of all randomness. Label 1 is True and 0 is False, but for `colour_shape`.
 
 Source: An Explicitly Relational Neural Network Architecture, section 3, Figure 2 and section 5;
 what these leave open was measured on DeepMind's pictures or, where none could be had, guessed. Rows
-R1 to R14 of docs/fidelity.md say which is which.
+R1 to R15 of docs/fidelity.md say which is which.
 """
 
 from __future__ import annotations

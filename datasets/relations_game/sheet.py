@@ -34,7 +34,7 @@ def sheet(
         seed: of the pictures.
 
     >>> sheet(["same"], per_set=2).size
-    (589, 105)
+    (593, 105)
     """
     from PIL import Image, ImageDraw
 

@@ -14,6 +14,7 @@ from tf_relational.experiments.compiled_training import CompiledTraining
 from tf_relational.experiments.config_json import config_from_json, config_to_json
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.run_directory import RunDirectory
+from tf_relational.experiments.training import Training
 
 
 def checkpoint_of(folder):
@@ -157,14 +158,15 @@ def test_runs_of_earlier_versions_are_read():
 def test_runs_with_other_settings_are_not_trained_together(tmp_path):
     experiment = experiments.get("bridge_boxworld")
     config = dataclasses.replace(experiment.preset("smoke"), engine="compiled")
-    directories = []
+    runs = []
     for seed, gamma in ((0, 0.9), (1, 0.8)):
         folder = tmp_path / f"seed_{seed}"
         folder.mkdir()
         values = config_to_json(dataclasses.replace(config, seed=seed, gamma=gamma))
-        directories.append(RunDirectory.create_at(folder, "bridge_boxworld", "smoke", values))
+        directory = RunDirectory.create_at(folder, "bridge_boxworld", "smoke", values)
+        runs.append(Training(experiment, directory))
     with pytest.raises(UserError, match="differ in their seed alone; the settings of .*seed_1"):
-        CompiledTraining(experiment, directories)
+        CompiledTraining(runs)
 
 
 @pytest.mark.parametrize(

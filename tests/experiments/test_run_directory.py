@@ -8,7 +8,7 @@ import pytest
 from tf_relational import experiments
 from tf_relational.experiments.config_json import config_from_json, config_to_json
 from tf_relational.experiments.errors import UserError
-from tf_relational.experiments.finding_runs import chosen_runs, newest_run
+from tf_relational.experiments.finding_runs import chosen_runs, newest_run, runs_to_resume
 from tf_relational.experiments.run_directory import RunDirectory, write_json
 
 
@@ -83,12 +83,15 @@ def test_models_are_found_by_frames(tmp_path):
     assert list(directory.agents()) == [9_000, 10_000, 12_345]
     assert directory.agent_path("last") == latest / "agent.keras"
     assert directory.agent_path("best") == latest / "agent.keras"
-    (directory.checkpoint_path / "best.keras").touch()
     write_json(directory.checkpoint_path / "best.json", {"frames": 9_000})
+    assert directory.agent_path("best") == directory.kept_agent(9_000)
+    assert directory.frames_of(directory.agent_path("best")) == 9_000
+    directory.kept_agent(9_000).unlink()
+    (directory.checkpoint_path / "best.keras").touch()
     assert directory.agent_path("best") == directory.checkpoint_path / "best.keras"
     assert directory.frames_of(directory.agent_path("best")) == 9_000
     assert directory.frames_of(directory.agent_path("10000")) == 10_000
-    with pytest.raises(UserError, match="best, last, all, 9000, 10000, 12345"):
+    with pytest.raises(UserError, match="best, last, all, 10000, 12345"):
         directory.agent_path("5")
 
 
@@ -106,6 +109,20 @@ def test_runs_are_chosen_by_name_by_folder_or_by_age(tmp_path):
     assert sorted(everything) == sorted(run.path for run in runs)
     with pytest.raises(UserError, match="is a run of boxworld, not of bridge_boxworld"):
         chosen_runs([runs[0].path], tmp_path, "bridge_boxworld")
+
+
+def test_training_goes_on_with_one_run_or_the_seeds_of_one_call(tmp_path):
+    one, other = make(tmp_path), make(tmp_path)
+    assert [run.path for run in runs_to_resume(one.path)] == [one.path]
+    with pytest.raises(UserError, match=f"holds 2; name one of them:\n  {one.path}"):
+        runs_to_resume(one.path.parent)
+    with pytest.raises(UserError, match="holds 2; name one of them"):
+        runs_to_resume(tmp_path)
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    one.path.rename(seeds / "seed_0")
+    other.path.rename(seeds / "seed_1")
+    assert len(runs_to_resume(seeds)) == 2
 
 
 def test_a_directory_is_trained_in_by_one_process(tmp_path):

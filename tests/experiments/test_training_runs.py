@@ -5,13 +5,18 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from tests.experiments.processes import TIMEOUT, lines_of, start, wait_until
+from tests.experiments.processes import ROOT, TIMEOUT, lines_of, start, wait_until
 from tf_relational import experiments
 from tf_relational.experiments.command_line import main
+from tf_relational.experiments.config_json import config_to_json
+from tf_relational.experiments.run_directory import RunDirectory, write_json
+from tf_relational.experiments.training import Training
 
 
 def call(*arguments, experiment="bridge_boxworld"):
@@ -213,9 +218,53 @@ def test_a_truncated_checkpoint_is_refused_and_nothing_is_touched(
     path = checkpoints_of(copy)[-1] / "agent.keras"
     path.write_bytes(path.read_bytes()[:1000])
     before = {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
-    assert call("--resume", copy) == 2
+    assert call("--resume", copy, "--total-frames", 9_000) == 2
     assert "agent.keras has 1000 bytes" in capsys.readouterr().err
     assert before == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+
+
+def test_a_run_that_another_process_trains_is_refused_and_not_touched(
+    story, ray_here, tmp_path, capsys
+):
+    folder, _ = story
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "result.json").unlink()
+    before = (copy / "config.json").read_bytes()
+    other = RunDirectory(copy)
+    other.lock()
+    assert call("--resume", copy, "--total-frames", 9_000) == 2
+    assert "another process is training" in capsys.readouterr().err
+    assert (copy / "config.json").read_bytes() == before
+
+
+def test_the_best_model_outlives_a_kill_between_evaluation_and_checkpoint(tmp_path):
+    experiment = experiments.get("bridge_boxworld")
+    values = config_to_json(experiment.preset("smoke"))
+    directory = RunDirectory.create(tmp_path, "bridge_boxworld", "smoke", values)
+    write_json(directory.checkpoint_path / "best.json", {"frames": 640, "fraction_solved": 0.88})
+    training = Training(experiment, directory)
+    training.set_state({**training.get_state(), "frames": 320, "best": 0.4})
+    training.begin()
+    assert training.best == 0.88
+
+
+def test_a_checkpoint_follows_every_evaluation(story):
+    folder, seen = story
+    evaluated = [
+        line["frames"] for line in seen["kill"]["lines"] if "evaluation/step_limit" in line
+    ]
+    assert evaluated and seen["kill"]["checkpoint"] >= max(evaluated)
+
+
+def test_another_backend_is_refused_before_a_folder_is_made(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "run.py", "--exp", "boxworld", "--preset", "smoke", "--out", tmp_path],
+        cwd=ROOT, env={**os.environ, "KERAS_BACKEND": "numpy"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--engine rllib trains on TensorFlow, Keras runs on 'numpy'" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_standard_boxworld_trains_with_the_same_code(ray_here):
@@ -261,14 +310,17 @@ def test_paper_preset_reaches_rllib_to_the_letter(name):
 
 def test_several_seeds_make_one_run_each(tmp_path, capsys):
     from tf_relational.experiments.command_line import Request
-    from tf_relational.experiments.train import _make
+    from tf_relational.experiments.train import _make, _say_what_differs
 
     experiment = experiments.get("bridge_boxworld")
     config = dataclasses.replace(experiment.preset("smoke"), seeds=(4, 2), num_env_runners=0)
-    made = _make(experiment, Request("train", "smoke", config, {}, (), tmp_path, "best"))
-    assert [directory.path.name for directory in made] == ["seed_4", "seed_2"]
-    assert [directory.config["seed"] for directory in made] == [4, 2]
-    assert len({directory.path.parent for directory in made}) == 1
+    request = Request("train", "smoke", config, {}, (), tmp_path, "best")
+    made = _make(experiment, request)
+    assert [directory.path.name for directory, _ in made] == ["seed_4", "seed_2"]
+    assert [directory.config["seed"] for directory, _ in made] == [4, 2]
+    assert [settings.seed for _, settings in made] == [4, 2]
+    assert len({directory.path.parent for directory, _ in made}) == 1
+    _say_what_differs(experiment, request)
     told = capsys.readouterr().out
     assert "horizon = 50 (paper: None)" in told
     assert "optimizer = adam (paper: rmsprop_tf1)" in told

@@ -221,6 +221,8 @@ def test_truncated_and_foreign_checkpoints_are_refused_and_touch_nothing(make_al
     refused("is not a checkpoint of tf_relational", path)
     (path / "manifest.json").write_text(manifest.replace('"version": 1', '"version": 7'))
     refused("has version 7; this program reads version 1", path)
+    (path / "manifest.json").write_text(manifest.replace('"files"', '"file"'))
+    refused(r"lacks \['files'\] in its manifest.json", path)
     (path / "manifest.json").write_text(manifest)
 
     other = make_algo(optimizer_name="adam", optimizer_kwargs={})

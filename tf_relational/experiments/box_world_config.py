@@ -17,7 +17,7 @@ EVALUATION_FIELDS = (
 
 @dataclasses.dataclass(frozen=True)
 class BoxWorldExperimentConfig:
-    """Settings of a Box-World run; every default is the paper's.
+    """Settings of a Box-World run; every default is the paper's, where the paper tells it.
 
     The paper is Clift, Doryn, Murfet, Wallbridge, *Logic and the 2-Simplicial Transformer*;
     "notebook" marks what only its published training notebook states.
@@ -131,18 +131,20 @@ class BoxWorldExperimentConfig:
     """Whether XLA compiles acting and learning: some seconds at the start, then about twice the
     speed. No paper source."""
     report_interval: float = 5.0
-    """Fewest seconds between two lines of metrics. No paper source."""
+    """Fewest seconds between two lines of metrics, and so between looks at total_frames and at
+    Ctrl-C. No paper source."""
     checkpoint_interval: float = 120.0
     """Seconds between checkpoints: the most that a killed run loses. No paper source."""
     keep_checkpoints: int = 3
     """Checkpoints kept beside the best agent and those evaluated. No paper source."""
     evaluation_interval: int = 100_000_000
-    """Frames between evaluations during training, and between the agents kept for curves."""
+    """Frames between evaluations during training, and between the agents kept for curves. No
+    paper source."""
     evaluation_episodes: int = 100
     """Fewest fresh episodes of each puzzle type in an evaluation. Section 6.2: 100."""
-    evaluation_step_limit: int | None = 120
+    evaluation_step_limit: int | None = None
     """Steps within which an evaluated episode has to be solved; None has no limit, as the
-    paper's (an episode of 20,000 steps then counts as unsolved)."""
+    paper's (an episode of 20,000 steps then counts as unsolved). Section 5: no cap."""
     evaluation_seed: int = 0
     """Seed of the evaluated levels, drawn from a stream that training never uses."""
 

@@ -26,6 +26,7 @@ LAPTOP = {
     "curriculum": True,
     "curriculum_least_probability": 0.4,
     "evaluation_interval": 250_000,
+    "evaluation_step_limit": 120,
 }
 """Learns on two cores: a horizon, dense batches, Adam and a start-state curriculum."""
 

@@ -93,14 +93,26 @@ def _main(arguments: list[str]) -> int:
         overrides={name: getattr(config, name) for name in _named(experiment, fields)},
         runs=tuple(map(Path, options.run)),
         root=Path(options.out),
-        checkpoint=options.checkpoint,
+        checkpoint=options.checkpoint or "best",
     )
-    if request.runs and options.preset:
-        raise UserError(
-            "--preset makes a new run and --resume continues an old one, whose settings are in "
-            "its config.json: give one of the two"
-        )
+    _refuse_idle_options(options, request)
     return experiment.mode(options.mode)(experiment, request)
+
+
+def _refuse_idle_options(options: argparse.Namespace, request: Request) -> None:
+    """Refuses options that would change nothing, so that nobody believes they did."""
+    train, old = request.mode == "train", bool(request.runs) or request.mode != "train"
+    idle = {
+        "--preset is for a new run; an old one has its settings in its config.json": old
+        and options.preset,
+        "--checkpoint is for --mode evaluate and export": options.checkpoint
+        and request.mode not in ("evaluate", "export"),
+        "--seeds replaces --seed: give one of the two": train
+        and {"seed", "seeds"} <= set(request.overrides),
+    }
+    for words, given in idle.items():
+        if given:
+            raise UserError(words)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", "--run", dest="run", metavar="RUN_DIR", nargs="+", default=[],
                         help="an existing run: train continues it, the other modes read it "
                         "(default there: the newest; figures takes several)")  # fmt: skip
-    parser.add_argument("--checkpoint", metavar="WHICH", default="best",
+    parser.add_argument("--checkpoint", metavar="WHICH",
                         help="the model that evaluate and export read: best (default), last, a "
                         "number of frames, or all (evaluate only)")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", default="runs", help="where runs are made and "

@@ -10,8 +10,6 @@ from tf_relational.experiments.algorithm import compiled_trainer
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.metrics import MetricsLog
 from tf_relational.experiments.progress import Progress, duration
-from tf_relational.experiments.registry import Experiment
-from tf_relational.experiments.run_directory import RunDirectory
 from tf_relational.experiments.stopping import StopRequest
 from tf_relational.experiments.training import Training
 
@@ -22,22 +20,20 @@ class CompiledTraining:
     Each has a run directory like any other, which can be resumed alone or with the others.
 
     Args:
-        experiment: the experiment.
-        directories: one run directory for each seed.
+        runs: one for each seed.
 
     Raises:
         UserError: the runs differ in more than the seed.
     """
 
-    def __init__(self, experiment: Experiment, directories: list[RunDirectory]) -> None:
-        self.experiment = experiment
-        self.runs = [Training(experiment, directory) for directory in directories]
-        self.config = self.runs[0].config
-        for run in self.runs:
+    def __init__(self, runs: list[Training]) -> None:
+        self.runs = runs
+        self.experiment, self.config = runs[0].experiment, runs[0].config
+        for run in runs:
             if dataclasses.replace(run.config, seed=self.config.seed) != self.config:
                 raise UserError(
                     f"runs that are trained together differ in their seed alone; the settings of "
-                    f"{run.directory.path} are not those of {directories[0].path}"
+                    f"{run.directory.path} are not those of {runs[0].directory.path}"
                 )
 
     def run(self) -> int:
@@ -95,9 +91,8 @@ class CompiledTraining:
             for run, result, log in zip(self.runs, results, logs, strict=True):
                 lines.append(run.iteration(result, evaluate=not stop.requested))
                 log.write(lines[-1])
-            last = self.frames >= total or stop.requested
-            progress.show(mean_line(lines), last=last)
-            if last or now - saved >= self.config.checkpoint_interval:
+            progress.show(mean_line(lines), last=self.runs[0].finished or stop.requested)
+            if self.runs[0].checkpoint_due(lines[0], now - saved, stop):
                 self._save()
                 saved = time.monotonic()
             now = time.monotonic()
@@ -141,7 +136,7 @@ class CompiledTraining:
             spent = duration(self.runs[0].wall_time)
             print(f"resuming at {self.frames:,} frames, {spent} of training")
         for run in self.runs:
-            run.note_command()
+            run.begin()
 
     def _title(self) -> str:
         seeds = " ".join(str(run.config.seed) for run in self.runs)

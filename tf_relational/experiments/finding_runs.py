@@ -30,6 +30,22 @@ def chosen_runs(named: Iterable[Path], root: Path, experiment: str) -> list[RunD
     return found
 
 
+def runs_to_resume(folder: Path) -> list[RunDirectory]:
+    """Returns the run in a folder, or the runs of several seeds that were made together in it.
+
+    Raises:
+        UserError: the folder is no run, or holds runs that were made apart.
+    """
+    inside = run_paths(folder) if folder.is_dir() else []
+    together = all(path.parent == folder and path.name.startswith("seed_") for path in inside)
+    if inside not in ([], [folder]) and not together:
+        names = "\n  ".join(map(str, inside[-10:]))
+        raise UserError(
+            f"train continues one run, {folder} holds {len(inside)}; name one of them:\n  {names}"
+        )
+    return [RunDirectory.open(path) for path in inside or [folder]]
+
+
 def newest_run(root: str | os.PathLike[str], experiment: str) -> Path:
     """Returns the newest run of an experiment that has a model; `UserError` without one."""
     found = [path for path in run_paths(Path(root) / experiment) if RunDirectory(path).agents()]

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tf_relational.experiments.config_json import config_from_json
 from tf_relational.experiments.errors import UserError, unknown
 
 
@@ -119,6 +120,19 @@ class RunDirectory:
     def agents_path(self) -> Path:
         return self.checkpoint_path / "agents"
 
+    def kept_agent(self, frames: int) -> Path:
+        """Returns where the model that was evaluated after so many frames is kept."""
+        return self.agents_path / f"{frames:012d}.keras"
+
+    def best(self) -> dict[str, Any] | None:
+        """Returns what `best.json` says, None while nothing was evaluated."""
+        path = self.checkpoint_path / "best.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    def read_config(self, kind: type) -> Any:
+        """Returns the settings as an experiment's configuration, all of them checked."""
+        return config_from_json(kind, self.config, str(self.path / "config.json"))
+
     @property
     def to_resume(self) -> Path:
         """The folder that continues this run: with several seeds, the one of all of them."""
@@ -159,8 +173,11 @@ class RunDirectory:
         if which == "last" and models:
             return models[max(models)]
         if which == "best" and models:
-            best = self.checkpoint_path / "best.keras"
-            return best if best.exists() else models[max(models)]
+            best = self.best()
+            if best and best["frames"] in models:
+                return models[best["frames"]]
+            copy = self.checkpoint_path / "best.keras"
+            return copy if copy.exists() else models[max(models)]
         if which.isdecimal() and int(which) in models:
             return models[int(which)]
         if not models:
@@ -179,8 +196,8 @@ class RunDirectory:
     def frames_of(self, model: Path) -> int | None:
         """Returns the frames that a model of this run was trained for, None when unknown."""
         if model.name == "best.keras":
-            best = json.loads((self.checkpoint_path / "best.json").read_text(encoding="utf-8"))
-            return best["frames"]
+            best = self.best()
+            return best and best["frames"]
         return next((frames for frames, path in self.agents().items() if path == model), None)
 
     def _read_config(self) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_relational.experiments import export, figures
-from tf_relational.experiments.algorithm import algorithm_config, start_ray
-from tf_relational.experiments.config_json import config_from_json
+from tf_relational.experiments.algorithm import algorithm_config
+from tf_relational.experiments.config_json import config_to_json
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.evaluate import evaluate_model, evaluate_run, print_table
 from tf_relational.experiments.iteration_metrics import SolvedWindow, iteration_metrics
@@ -26,15 +26,15 @@ class Training:
 
     Args:
         experiment: the experiment.
-        directory: its run directory; the configuration is the one in `config.json`.
+        directory: its run directory.
+        config: the settings, by default those of its `config.json`; others are written there once
+            the run is known to be free and its newest checkpoint to be whole.
     """
 
-    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
+    def __init__(self, experiment: Experiment, directory: RunDirectory, config: Any = None) -> None:
         self.experiment = experiment
         self.directory = directory
-        self.config = config_from_json(
-            experiment.config, directory.config, str(directory.path / "config.json")
-        )
+        self.config = config or directory.read_config(experiment.config)
         self.window = SolvedWindow()
         # What a checkpoint carries beside the algorithm's own state.
         self.frames = 0
@@ -50,7 +50,6 @@ class Training:
         """Trains to the end and evaluates; returns 0, or the exit code of a signal that came."""
         progress: Progress | None = None
         self.directory.lock()
-        start_ray(self.config.num_env_runners)
         with StopRequest(notify=lambda text: (progress.say if progress else print)(text)) as stop:
             print(f"run directory: {self.directory.path}", flush=True)
             print("building the agent; the first iteration compiles it", flush=True)
@@ -81,9 +80,8 @@ class Training:
             self.wall_time, clock = self.wall_time + now - clock, now
             line = self.iteration(result, evaluate=not stop.requested)
             log.write(line)
-            last = self.frames >= self.config.total_frames
-            progress.show(line, last=last or stop.requested)
-            if last or stop.requested or now - saved >= self.config.checkpoint_interval:
+            progress.show(line, last=self.finished or stop.requested)
+            if self.checkpoint_due(line, now - saved, stop):
                 self._save()
                 saved = time.monotonic()
             # Evaluations and checkpoints belong to the run's wall time as well.
@@ -99,11 +97,23 @@ class Training:
         """
         line = iteration_metrics(result, self.window, self.config.horizon, self.wall_time)
         self.frames = line["frames"]
-        last = self.frames >= self.config.total_frames
         due = self.frames >= self.next_evaluation and evaluate
-        if due or last:
+        if due or self.finished:
             line.update(self._evaluate())
         return line
+
+    @property
+    def finished(self) -> bool:
+        return self.frames >= self.config.total_frames
+
+    def checkpoint_due(self, line: dict[str, Any], seconds: float, stop: StopRequest) -> bool:
+        """Whether to save now, `seconds` after the last time.
+
+        After an evaluation always: a run that is killed then does not choose its best model anew.
+        """
+        evaluated = "evaluation/step_limit" in line
+        late = seconds >= self.config.checkpoint_interval
+        return evaluated or late or stop.requested or self.finished
 
     def _evaluate(self) -> dict[str, float]:
         """Evaluates the sampled policy, keeps the model, and the best one by itself."""
@@ -111,10 +121,10 @@ class Training:
         self.next_evaluation = (self.frames // interval + 1) * interval
         model = self.algorithm.model
         shares = evaluate_model(model, self.config)["fraction_solved"]
-        _save_model(model, self.directory.agents_path / f"{self.frames:012d}.keras")
+        _save_model(model, self.directory.kept_agent(self.frames))
         if shares["all"]["mean"] >= self.best:
             self.best = shares["all"]["mean"]
-            _save_model(model, self.directory.checkpoint_path / "best.keras")
+            # Which one is the best is said first, and best.keras is a copy of it for people.
             write_json(
                 self.directory.checkpoint_path / "best.json",
                 {
@@ -123,6 +133,7 @@ class Training:
                     "step_limit": self.config.evaluation_step_limit,
                 },
             )
+            _save_model(model, self.directory.checkpoint_path / "best.keras")
         return {"evaluation/step_limit": self.config.evaluation_step_limit} | {
             f"evaluation/fraction_solved{'' if kind == 'all' else '/' + kind}": entry["mean"]
             for kind, entry in shares.items()
@@ -169,16 +180,34 @@ class Training:
                     f"{error} With {path} moved away, --resume takes the one before it."
                 ) from error
             print(f"resuming at {self.frames:,} frames, {duration(self.wall_time)} of training")
-        self.note_command()
+        self.begin()
 
-    def note_command(self) -> None:
-        """Adds this process's command to those that the run was made by."""
+    def begin(self) -> None:
+        """Notes this process's command and settings, once everything has been restored."""
+        best = self.directory.best()
+        self.best = max(self.best, best["fraction_solved"] if best else self.best)
         self.commands = [*self.commands, provenance()["command"]]
+        self.directory.write_config(
+            self.experiment.name, self.directory.preset, config_to_json(self.config)
+        )
 
     def finish(self, **facts: Any) -> None:
-        """Evaluates the best agent and writes the result, with `facts` about the engine."""
+        """Evaluates, draws and exports the best agent, and then writes the result.
+
+        Args:
+            facts: what the result says of the engine.
+        """
         evaluation = evaluate_run(self.directory, self.config)
         write_json(self.directory.path / "evaluation.json", evaluation)
+        print_table(evaluation)
+        figures.draw([self.directory], self.directory.path / "figures")
+        if export.possible():
+            export.write(self.directory)
+        else:
+            print(
+                f"to export: KERAS_BACKEND=tensorflow python run.py --exp "
+                f"{self.experiment.name} --mode export --run {self.directory.path}"
+            )
         write_json(
             self.directory.path / "result.json",
             {
@@ -197,16 +226,8 @@ class Training:
                 "evaluation": evaluation,
             },
         )
-        print_table(evaluation)
-        figures.draw([self.directory], self.directory.path / "figures")
-        if export.possible():
-            export.write(self.directory)
-        else:
-            print(
-                f"to export: KERAS_BACKEND=tensorflow python run.py --exp "
-                f"{self.experiment.name} --mode export --run {self.directory.path}"
-            )
-        print(f"finished in {duration(self.wall_time)}: {self.directory.path / 'result.json'}")
+        result = self.directory.path / "result.json"
+        print(f"finished after {duration(self.wall_time)} of training: {result}")
 
     def _title(self) -> str:
         return (

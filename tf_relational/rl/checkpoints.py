@@ -166,6 +166,9 @@ def read_manifest(path):
             f"the checkpoint {path} has version {manifest.get('version')}; this program reads "
             f"version {VERSION}."
         )
+    missing = {"files", "model", "optimizer", "extra"} - set(manifest)
+    if missing:
+        raise CheckpointError(f"the checkpoint {path} lacks {sorted(missing)} in its {MANIFEST}.")
     return manifest
 
 

@@ -14,8 +14,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := requirements.txt requirements.lock pyproject.toml
 ARGS ?=
-RECENT := import sys; sys.exit(sys.version_info < (3, 11))
-NAME_ANOTHER = Name a Python 3.11 or newer: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12
+# TensorFlow has no wheels for others.
+FITTING := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+NAME_ANOTHER = Name a Python from 3.11 to 3.13: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format clean
@@ -53,15 +54,15 @@ $(VENV)/.installed-dev: $(SOURCES) | $(BIN)/python
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no '$(PYTHON)' here. $(NAME_ANOTHER)" >&2; exit 1; }
-	@$(PYTHON) -c '$(RECENT)' || { \
-	  echo "tf_relational needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+	@$(PYTHON) -c '$(FITTING)' || { \
+	  echo "tf_relational needs Python 3.11 to 3.13, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
 	    "$(NAME_ANOTHER)" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "'$(PYTHON) -m venv' failed, see above. On Debian and Ubuntu it comes with: apt-get install python3-venv" >&2; exit 1; }
 
 define install
-@$(BIN)/python -c '$(RECENT)' || { \
-  echo "$(VENV) holds $$($(BIN)/python --version 2>&1), and tf_relational needs Python 3.11 or newer." \
+@$(BIN)/python -c '$(FITTING)' || { \
+  echo "$(VENV) holds $$($(BIN)/python --version 2>&1), and tf_relational needs Python 3.11 to 3.13." \
     "Remove $(VENV) and call make again." >&2; exit 1; }
 @echo "Installing into $(VENV) (a few minutes the first time)"
 $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(LOCK),-c $(LOCK)) -e '$(1)'

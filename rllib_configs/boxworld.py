@@ -1,7 +1,7 @@
 """Standard BoxWorld as in *Logic and the 2-Simplicial Transformer* (Clift et al. 2020), for RLlib.
 
 >>> from rllib_configs import boxworld  # doctest: +SKIP
->>> algo = boxworld.config(agent="relational").build_algo()  # doctest: +SKIP
+>>> algo = boxworld.config(agent="relational", num_env_runners=2).build_algo()  # doctest: +SKIP
 """
 
 from rllib_configs.bridge_boxworld import box_world_config

@@ -1,7 +1,9 @@
 """Bridge BoxWorld as in *Logic and the 2-Simplicial Transformer* (Clift et al. 2020), for RLlib.
 
 >>> from rllib_configs import bridge_boxworld  # doctest: +SKIP
->>> algo = bridge_boxworld.config(agent="simplicial").build_algo()  # doctest: +SKIP
+>>> config = bridge_boxworld.config(agent="simplicial", num_env_runners=2)  # doctest: +SKIP
+>>> config.environment(env_config={"horizon": 120})  # of the levels  # doctest: +SKIP
+>>> algo = config.build_algo()  # doctest: +SKIP
 >>> algo.train()["env_runners"]["fraction_solved"]  # doctest: +SKIP
 
 or in Tune:

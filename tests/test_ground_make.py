@@ -10,12 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = ["Makefile", "requirements.txt", "requirements.lock", "pyproject.toml"]
 
-# An interpreter as make sees one: it tells its version, fails the check for an old one, makes a
-# .venv with a copy of itself, and writes down every other call.
+# An interpreter as make sees one: it tells its version, fails make's check if it does not fit, makes
+# a .venv with a copy of itself, and writes down every other call.
 INTERPRETER = """#!/bin/sh
 case "$*" in
   "--version") echo "Python {version}" ;;
-  "-c "*) exit {old} ;;
+  "-c "*) exit {refused} ;;
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   *) echo "$*" >> calls ;;
 esac
@@ -34,8 +34,8 @@ def folder(tmp_path):
 
 def _interpreter(folder: Path, version: str) -> str:
     path = folder / f"python{version}"
-    old = int(tuple(map(int, version.split("."))) < (3, 11))
-    path.write_text(INTERPRETER.format(version=version, old=old))
+    refused = int(not (3, 11) <= tuple(map(int, version.split("."))) < (3, 14))
+    path.write_text(INTERPRETER.format(version=version, refused=refused))
     path.chmod(0o755)
     return f"PYTHON={path}"
 
@@ -46,10 +46,11 @@ def _make(folder: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(["make", *words], cwd=folder, env=clean, capture_output=True, text=True)
 
 
-def test_an_old_python_is_refused_in_words(folder):
-    done = _make(folder, "test", _interpreter(folder, "3.9"))
+@pytest.mark.parametrize("version", ["3.9", "3.14"])
+def test_a_python_that_does_not_fit_is_refused_in_words(folder, version):
+    done = _make(folder, "test", _interpreter(folder, version))
     assert done.returncode != 0
-    assert "needs Python 3.11 or newer" in done.stderr and "is Python 3.9." in done.stderr
+    assert "needs Python 3.11 to 3.13" in done.stderr and f"is Python {version}." in done.stderr
     assert "make test PYTHON=python3.12" in done.stderr
     assert not (folder / ".venv").exists()
 

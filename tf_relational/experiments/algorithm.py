@@ -129,13 +129,13 @@ def _curriculum(config: Any) -> dict[str, Any] | None:
 def check_cores(config: Any) -> None:
     """Refuses more env runners than this machine has cores, before anything is started.
 
-    Ray would wait for the missing cores without end. On a cluster (`RAY_ADDRESS` is set) the
+    Ray would wait for the missing cores without end. On a cluster (`RAY_ADDRESS` names one) the
     cores are not known yet, and Ray's autoscaler may add some: nothing is refused.
     """
     if config.engine == "compiled":
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if "RAY_ADDRESS" not in os.environ and config.num_env_runners > cores:
+    if not _cluster() and config.num_env_runners > cores:
         raise UserError(
             f"num_env_runners={config.num_env_runners} needs as many cores, this machine has "
             f"{cores}: give --num-env-runners 0 to {cores}, or set RAY_ADDRESS to a Ray cluster"
@@ -146,8 +146,8 @@ def start_ray(num_env_runners: int = 0) -> None:
     """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already.
 
     Raises:
-        UserError: Ray does not start, or it has fewer cores than env runners: a container's quota
-            may leave it fewer than `check_cores` sees.
+        UserError: Ray does not start, no cluster answers at `RAY_ADDRESS`, or Ray has fewer cores
+            than env runners: a container's quota may leave it fewer than `check_cores` sees.
     """
     import ray
     import ray.rllib
@@ -155,19 +155,34 @@ def start_ray(num_env_runners: int = 0) -> None:
     from tf_relational import quiet
 
     quiet.start()
+    address = _cluster()
+    if address and not ray.is_initialized():
+        try:
+            ray.init(address=address, **quiet.ray_options())
+        except Exception as error:
+            raise UserError(
+                f"no Ray cluster answers at RAY_ADDRESS={address}: {error} Start one with "
+                "'ray start --head', or unset RAY_ADDRESS to train on this machine"
+            ) from error
     # Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
     for attempt in range(3):
         if ray.is_initialized():
             break
         try:
-            ray.init(include_dashboard=False, **quiet.ray_options())
+            ray.init(include_dashboard=False, address="local", **quiet.ray_options())
         except Exception as error:
             ray.shutdown()
             if attempt == 2:
                 raise UserError(f"Ray does not start: {error}") from error
     cores = ray.cluster_resources().get("CPU", 0)
-    if "RAY_ADDRESS" not in os.environ and num_env_runners > cores:
+    if not address and num_env_runners > cores:
         raise UserError(
             f"num_env_runners={num_env_runners} needs as many cores, Ray was given {cores:g}: give "
             f"--num-env-runners 0 to {cores:g}, or set RAY_ADDRESS to a Ray cluster"
         )
+
+
+def _cluster() -> str:
+    """The address of the Ray cluster to join; empty for this machine."""
+    address = os.environ.get("RAY_ADDRESS", "")
+    return "" if address == "local" else address

@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = ["Makefile", "requirements.txt", "requirements.lock", "pyproject.toml"]
 
-# An interpreter as make sees one: it tells its version, fails make's check if it does not fit, makes
-# a .venv with a copy of itself, and writes down every other call.
+# An interpreter as make sees one: it tells its version, fails make's check if it does not fit,
+# makes a .venv with a copy of itself, and writes down every other call.
 INTERPRETER = """#!/bin/sh
 case "$*" in
   "--version") echo "Python {version}" ;;

@@ -86,7 +86,7 @@ def start() -> None:
         sys.meta_path.insert(0, _TensorFlowFinder())
 
 
-def ray_options() -> dict:
+def ray_options(cluster: bool = False) -> dict:
     """Arguments for ``ray.init`` that make Ray and its workers start quietly.
 
     The folder that holds this package comes first on the workers' path: the hook runs before Ray
@@ -94,11 +94,19 @@ def ray_options() -> dict:
     must not set the same ``env_vars`` again, for Ray refuses to merge two runtime environments that
     share a name.
 
+    Args:
+        cluster: whether the workers run on other machines. They then keep their own machine's
+            PYTHONPATH, after this one's. A machine that has the package neither installed nor in
+            the same folder as this one cannot run workers.
+
     Returns:
         ``logging_level`` and ``runtime_env``, to be merged with the caller's own.
     """
     root = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    # Ray fills in the variable where the worker starts. Workers here have had it already, and an
+    # empty one would leave an empty entry, which Python takes for the present folder.
+    node = "${PYTHONPATH}" if cluster else None
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH"), node]))
     return {
         "logging_level": "warning",
         "runtime_env": {

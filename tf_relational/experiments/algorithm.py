@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import socket
+import urllib.parse
 from typing import Any
 
 from tf_relational.experiments.errors import UserError
@@ -127,28 +129,46 @@ def _curriculum(config: Any) -> dict[str, Any] | None:
 
 
 def check_cores(config: Any) -> None:
-    """Refuses more env runners than this machine has cores, before anything is started.
+    """Refuses what would wait without end, before anything is started.
 
-    Ray would wait for the missing cores without end. On a cluster (`RAY_ADDRESS` names one) the
-    cores are not known yet, and Ray's autoscaler may add some: nothing is refused.
+    More env runners than this machine has cores: Ray would wait for the missing ones. On a cluster
+    the cores are not known yet, and Ray's autoscaler may add some: asked is only that it answers.
+
+    Raises:
+        UserError: too few cores, or `RAY_ADDRESS` names a cluster that does not answer.
     """
     if config.engine == "compiled":
         return
+    if (address := cluster_address()) is not None:
+        _check_answers(address)
+        return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if not _cluster() and config.num_env_runners > cores:
+    if config.num_env_runners > cores:
         raise UserError(
             f"num_env_runners={config.num_env_runners} needs as many cores, this machine has "
             f"{cores}: give --num-env-runners 0 to {cores}, or set RAY_ADDRESS to a Ray cluster"
         )
 
 
+def cluster_address() -> str | None:
+    """The cluster that `RAY_ADDRESS` names; None, this machine, if it is unset, "" or "local"."""
+    address = os.environ.get("RAY_ADDRESS", "")
+    return None if address in ("", "local") else address
+
+
 def start_ray(num_env_runners: int = 0) -> None:
     """Joins the cluster of `RAY_ADDRESS` or starts Ray here, quietly, unless it runs already.
 
     Raises:
-        UserError: Ray does not start, no cluster answers at `RAY_ADDRESS`, or Ray has fewer cores
+        UserError: Ray does not start or the cluster cannot be joined; or Ray has fewer cores here
             than env runners: a container's quota may leave it fewer than `check_cores` sees.
     """
+    address = cluster_address()
+    if address is not None:
+        _check_answers(address)
+        # Ray would ask a port that takes connections and is not Ray's for a quarter of an hour.
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")
+
     import ray
     import ray.rllib
 
@@ -165,24 +185,54 @@ def start_ray(num_env_runners: int = 0) -> None:
                 "'ray start --head', or unset RAY_ADDRESS to train on this machine"
             ) from error
     # Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
-    for attempt in range(3):
+    attempts = 3 if address is None else 1
+    for attempt in range(attempts):
         if ray.is_initialized():
             break
         try:
-            ray.init(include_dashboard=False, address="local", **quiet.ray_options())
+            ray.init(
+                address=address or "local",
+                include_dashboard=False,
+                **quiet.ray_options(cluster=address is not None),
+            )
         except Exception as error:
             ray.shutdown()
-            if attempt == 2:
+            if address is not None:
+                raise UserError(
+                    f"RAY_ADDRESS={address} cannot be joined: {error}. Is it a Ray "
+                    f"{ray.__version__} cluster, and is this machine one of its nodes? If it asks "
+                    f"for a token: RAY_AUTH_MODE=token. {_OTHER_ADDRESS}"
+                ) from error
+            if attempt == attempts - 1:
                 raise UserError(f"Ray does not start: {error}") from error
     cores = ray.cluster_resources().get("CPU", 0)
-    if not address and num_env_runners > cores:
+    if address is None and num_env_runners > cores:
         raise UserError(
             f"num_env_runners={num_env_runners} needs as many cores, Ray was given {cores:g}: give "
             f"--num-env-runners 0 to {cores:g}, or set RAY_ADDRESS to a Ray cluster"
         )
 
 
-def _cluster() -> str:
-    """The address of the Ray cluster to join; empty for this machine."""
-    address = os.environ.get("RAY_ADDRESS", "")
-    return "" if address == "local" else address
+_OTHER_ADDRESS = (
+    "Give the address that `ray start --head` printed, such as 10.0.0.1:6379, or auto on a machine "
+    "of the cluster; without RAY_ADDRESS this machine trains alone"
+)
+
+
+def _check_answers(address: str) -> None:
+    """Refuses an address at which nothing listens; "auto" is Ray's to look up."""
+    if address == "auto":
+        return
+    try:
+        parts = urllib.parse.urlsplit(address if "://" in address else f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None:
+        raise UserError(f"RAY_ADDRESS={address} is not an address, host:port. {_OTHER_ADDRESS}")
+    try:
+        socket.create_connection((host, port), timeout=10).close()
+    except OSError as error:
+        raise UserError(
+            f"RAY_ADDRESS={address} does not answer: {error}. {_OTHER_ADDRESS}"
+        ) from error

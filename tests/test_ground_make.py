@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = ["Makefile", "requirements.txt", "requirements.lock", "pyproject.toml"]
 
-# An interpreter as make sees one: it tells its version, fails make's check if it does not fit,
-# makes a .venv with a copy of itself, and writes down every other call.
+# An interpreter as make sees one: it tells its version, fails the check for a version that does
+# not fit, makes a .venv with a copy of itself, and writes down every other call.
 INTERPRETER = """#!/bin/sh
 case "$*" in
   "--version") echo "Python {version}" ;;
-  "-c "*) exit {refused} ;;
+  "-c "*) exit {unfit} ;;
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   *) echo "$*" >> calls ;;
 esac
@@ -32,25 +33,27 @@ def folder(tmp_path):
     return tmp_path
 
 
-def _interpreter(folder: Path, version: str) -> str:
-    path = folder / f"python{version}"
-    refused = int(not (3, 11) <= tuple(map(int, version.split("."))) < (3, 14))
-    path.write_text(INTERPRETER.format(version=version, refused=refused))
+def _interpreter(folder: Path, version: str, name: str | None = None) -> str:
+    path = folder / (name or f"python{version}")
+    unfit = int(version not in ("3.11", "3.12", "3.13"))
+    path.write_text(INTERPRETER.format(version=version, unfit=unfit))
     path.chmod(0o755)
     return f"PYTHON={path}"
 
 
-def _make(folder: Path, *words: str) -> subprocess.CompletedProcess:
+def _make(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
     # An outer make's flags are not meant for this one.
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "ARGS")}
+    outer = ("MAKEFLAGS", "MAKELEVEL", "ARGS", "PYTHON")
+    clean = {k: v for k, v in os.environ.items() if k not in outer} | environment
     return subprocess.run(["make", *words], cwd=folder, env=clean, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("version", ["3.9", "3.14"])
-def test_a_python_that_does_not_fit_is_refused_in_words(folder, version):
+def test_a_python_without_tensorflow_is_refused_in_words(folder, version):
     done = _make(folder, "test", _interpreter(folder, version))
     assert done.returncode != 0
-    assert "needs Python 3.11 to 3.13" in done.stderr and f"is Python {version}." in done.stderr
+    assert "needs Python 3.11, 3.12 or 3.13, " in done.stderr
+    assert f"is Python {version}." in done.stderr
     assert "make test PYTHON=python3.12" in done.stderr
     assert not (folder / ".venv").exists()
 
@@ -59,6 +62,36 @@ def test_a_missing_python_is_told(folder):
     done = _make(folder, "run", "PYTHON=python9.9")
     assert done.returncode != 0
     assert "There is no 'python9.9' here" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("installed", "taken"),
+    [
+        ({"python3": "3.12", "python3.13": "3.13"}, "3.12"),
+        ({"python3": "3.14", "python3.13": "3.13", "python3.12": "3.12"}, "3.13"),
+        ({"python3": "3.9", "python3.13": "3.14", "python3.12": "3.12"}, "3.12"),
+        ({"python3": "3.14", "python3.13": "3.9", "python3.12": "3.9", "python3.11": "3.9"}, None),
+    ],
+    ids=["python3", "newest", "next", "none"],
+)
+def test_who_names_no_python_gets_one_that_fits(folder, installed, taken):
+    for name, version in installed.items():
+        _interpreter(folder, version, name)
+    done = _make(folder, "run", PATH=f"{folder}{os.pathsep}{os.environ['PATH']}")
+    if taken is None:
+        assert done.returncode != 0
+        assert "'python3' is Python 3.14." in done.stderr
+        assert not (folder / ".venv").exists()
+    else:
+        assert done.returncode == 0, done.stderr
+        made = subprocess.check_output([folder / ".venv/bin/python", "--version"], text=True)
+        assert made == f"Python {taken}\n"
+
+
+def test_pyproject_and_make_name_the_same_versions():
+    allowed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert allowed == ">=3.11,<3.14"
+    assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text()
 
 
 def test_an_old_venv_is_told(folder):

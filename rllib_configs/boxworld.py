@@ -1,7 +1,8 @@
 """Standard BoxWorld as in *Logic and the 2-Simplicial Transformer* (Clift et al. 2020), for RLlib.
 
 >>> from rllib_configs import boxworld  # doctest: +SKIP
->>> algo = boxworld.config(agent="relational", num_env_runners=2).build_algo()  # doctest: +SKIP
+>>> config = boxworld.config(agent="relational", num_env_runners=2)  # doctest: +SKIP
+>>> algo = config.environment(env_config={"horizon": 120}).build_algo()  # doctest: +SKIP
 """
 
 from rllib_configs.bridge_boxworld import box_world_config

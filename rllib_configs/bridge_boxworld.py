@@ -2,7 +2,7 @@
 
 >>> from rllib_configs import bridge_boxworld  # doctest: +SKIP
 >>> config = bridge_boxworld.config(agent="simplicial", num_env_runners=2)  # doctest: +SKIP
->>> config.environment(env_config={"horizon": 120})  # of the levels  # doctest: +SKIP
+>>> config.environment(env_config={"horizon": 120})  # any field of BoxWorldConfig  # doctest: +SKIP
 >>> algo = config.build_algo()  # doctest: +SKIP
 >>> algo.train()["env_runners"]["fraction_solved"]  # doctest: +SKIP
 
@@ -25,7 +25,8 @@ def config(agent="simplicial", seed=None, num_env_runners=63, variant="published
     Args:
         agent: `"simplicial"` or `"relational"`, or a callable (see `KerasIMPALAConfig`).
         seed: of the weights, the levels and the actions; None for a new one each time.
-        num_env_runners: processes that act. Notebook: 63.
+        num_env_runners: processes that act, each on a core of its own; with fewer cores Ray waits
+            without end. Notebook: 63.
         variant: `"published"` for the agents and RMSProp as the authors' code has them, `"paper"`
             for the text of Equations 4 and 18 and Appendix E (`docs/fidelity.md`, rows L1, L3 and
             L5). A callable agent has to know its own.

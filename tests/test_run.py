@@ -1,5 +1,6 @@
 """The door answers quickly and refuses with words: run.py as a person calls it."""
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,15 @@ def run(*arguments):
         [sys.executable, str(ROOT / "run.py"), *arguments],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--list"]], ids=" ".join)
+def test_answers_in_little_time(arguments):
+    # The child's own seconds at work, which other programs on the machine change little: measured
+    # 0.1, and 7 for the import of TensorFlow alone, on one thread of an AMD EPYC in use.
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert run(*arguments).returncode == 0
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
 
 
 def test_list_names_the_experiments():

@@ -15,8 +15,8 @@ class ContrastKernel(keras.initializers.Initializer):
         kernel = gain (w - mean of w over rows and columns)
 
     A convolution with such a kernel and no bias gives 0 wherever the picture is of one colour.
-    Box-World's board is mostly floor, and with the authors' first weights what the floor adds
-    hides the tiles.
+    Box-World's board is mostly floor: with the authors' first weights all of it adds to what the
+    agent sees, with these the tiles and the edges alone do.
 
     Args:
         gain: factor, above 0.

@@ -175,15 +175,6 @@ def start_ray(num_env_runners: int = 0) -> None:
     from tf_relational import quiet
 
     quiet.start()
-    address = _cluster()
-    if address and not ray.is_initialized():
-        try:
-            ray.init(address=address, **quiet.ray_options())
-        except Exception as error:
-            raise UserError(
-                f"no Ray cluster answers at RAY_ADDRESS={address}: {error} Start one with "
-                "'ray start --head', or unset RAY_ADDRESS to train on this machine"
-            ) from error
     # Ray gives its processes 30 seconds to come up, too little where other programs have the cores.
     attempts = 3 if address is None else 1
     for attempt in range(attempts):

@@ -23,6 +23,7 @@ from tf_relational.analysis.runs import (
     solved_label,
     time_scales,
     type_name,
+    type_order,
 )
 
 _POINTS = "Of long runs, each point is the mean over a hundredth of the frames."
@@ -38,14 +39,15 @@ def draw_mean_curves(
     """Mean and standard deviation over seeds, one line an agent (Figure 3; Figure 12).
 
     Args:
-        runs: Runs of one or more agents.
+        runs: Runs of one or more agents, those of an agent with the same settings but the seed.
         path: PNG to write.
         time_adjusted: Whether the axes of slower agents are stretched to equal time (Figure 12).
         references: Name -> share solved by another policy, drawn as a dashed line.
         evaluated: Whether the evaluations during training are drawn, and not its own episodes.
 
     Raises:
-        ValueError: `time_adjusted`, but a run tells no wall time.
+        ValueError: `time_adjusted`, but a run tells no wall time; or runs of an agent differ in
+            more than the seed.
     """
     groups = group_by_agent(runs)
     name = EVALUATED if evaluated else SOLVED
@@ -73,7 +75,7 @@ def draw_mean_curves(
     if scales:
         words += ", stretched to equal wall time"
     _finish(axes, runs, words, evaluated)
-    band = " Lines: mean over seeds; shaded: one standard deviation." * (len(runs) > len(groups))
+    band = " Lines: mean over runs; shaded: one standard deviation." * (len(runs) > len(groups))
     title = "Time-adjusted training curves" if scales else "Training curves"
     source = "Evaluations of the sampled policy on fresh levels." if evaluated else _POINTS
     return save(figure, path, title, source + band)
@@ -88,7 +90,7 @@ def draw_single_curves(runs: Sequence[Run], path: str | Path) -> Path:
         colour = OTHER_COLOURS[number % len(OTHER_COLOURS)]
         axes.plot(x, mean, color=colour, label=f"{run.agent}, seed {run.seed}", marker=_marker(x))
     _finish(axes, runs, "environment frames")
-    agents = " and ".join(group_by_agent(runs))
+    agents = " and ".join(sorted({run.agent for run in runs}))
     return save(figure, path, f"Training curves by seed: {agents}", _POINTS)
 
 
@@ -98,13 +100,14 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
     Taken from the evaluations during training where there are some, else from training itself.
 
     Raises:
-        ValueError: No run tells the fraction solved of any type.
+        ValueError: No run tells the fraction solved of any type; or runs of an agent differ in
+            more than the seed.
     """
     evaluated = any(run.type_series(evaluated=True) for run in runs)
     names = {kind: name for run in runs for kind, name in run.type_series(evaluated).items()}
     if not names:
         raise ValueError(f"received {len(runs)} runs; none tells what it solved by puzzle type")
-    kinds = sorted(names, key=lambda kind: (kind[0], len(kind), kind))
+    kinds = sorted(names, key=type_order)
     groups = group_by_agent(runs)
     figure, panels = panel_grid([type_name(kind) for kind in kinds])
     for panel, kind in zip(panels, kinds, strict=True):
@@ -121,7 +124,7 @@ def draw_type_curves(runs: Sequence[Run], path: str | Path) -> Path:
     source = "Evaluations on fresh levels" if evaluated else "Training episodes"
     caption = f"{source}. Puzzle type (a, b, c): solution length, bridge source, bridge target. "
     seeds = "; ".join(f"{agent}: {_seeds(members)}" for agent, members in groups.items())
-    band = " Shaded: one standard deviation over seeds." if len(runs) > len(groups) else ""
+    band = " Shaded: one standard deviation over runs." if len(runs) > len(groups) else ""
     return save(figure, path, "Fraction solved by puzzle type", caption + seeds + "." + band)
 
 
@@ -144,4 +147,6 @@ def _marker(x):
 
 
 def _seeds(runs):
-    return "1 seed" if len(runs) == 1 else f"{len(runs)} seeds"
+    seeds = len({run.seed for run in runs})
+    words = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    return words if seeds == len(runs) else f"{words}, {len(runs)} runs"

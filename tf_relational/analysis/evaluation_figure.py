@@ -55,11 +55,11 @@ def draw_evaluation(evaluation: Mapping[str, Any], path: str | Path, description
             capsize=2,
             markersize=5,
         )
-    names = [f"{_kind(kind)}\n{first[kind]['episodes']} episodes" for kind in kinds]
+    names = [f"{kind_name(kind)}\n{first[kind]['episodes']} episodes" for kind in kinds]
     axes.set_yticks(range(len(kinds)), names, fontsize=8)
     axes.set_ylim(len(kinds) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel(_limit(evaluation))
+    axes.set_xlabel(solved_words(evaluation))
     axes.grid(axis="x", alpha=0.3)
     for row in range(1, len(kinds)):
         axes.axhline(row - 0.5, color="0.8", linewidth=0.8)
@@ -76,7 +76,8 @@ def draw_evaluations_by_type(
     The panels of Figures 10 and 11, of one run.
 
     Args:
-        evaluation: As for `draw_evaluation`, with `"curve"`: a list of `{"frames", "sampled"}`.
+        evaluation: What `evaluation_curve.json` of a run directory holds: `step_limit` and
+            `"curve"`, a list of `{"frames", "sampled"}` with entries as in `draw_evaluation`.
         path: PNG to write.
         description: Sentence for the caption: which agent.
 
@@ -88,7 +89,7 @@ def draw_evaluations_by_type(
         raise ValueError(f"received {sorted(evaluation)}; a curve is needed")
     kinds = list(points[0]["sampled"]["fraction_solved"])
     titles = [
-        f"{_kind(kind)}, {points[0]['sampled']['fraction_solved'][kind]['episodes']} episodes"
+        f"{kind_name(kind)}, {points[0]['sampled']['fraction_solved'][kind]['episodes']} episodes"
         for kind in kinds
     ]
     figure, panels = panel_grid(titles)
@@ -102,15 +103,24 @@ def draw_evaluations_by_type(
         ]
         panel.errorbar(frames, means, yerr=reach, color=OTHER_COLOURS[0], marker="o", capsize=2)
         panel.set_xlim(left=0)
-    figure.supylabel(_limit(evaluation), fontsize=10)
+    figure.supylabel(solved_words(evaluation), fontsize=10)
     caption = "Sampled policy on the same fresh levels at each point; bars: 95 % intervals."
     title = "Evaluation by puzzle type over training"
     return save(figure, path, title, f"{caption} {description}".strip())
 
 
-def _limit(evaluation):
-    return f"fraction solved {within(evaluation.get('step_limit'))}"
+def solved_words(evaluation: Mapping[str, Any]) -> str:
+    """`fraction solved within 120 steps`, and which policy was played without that limit.
+
+    >>> solved_words({"step_limit": 10, "random_without_limit": {}})
+    'fraction solved within 10 steps (but for "uniform random, no step limit")'
+    """
+    words = f"fraction solved {within(evaluation.get('step_limit'))}"
+    if "random_without_limit" in evaluation:
+        words += f' (but for "{POLICIES["random_without_limit"]}")'
+    return words
 
 
-def _kind(kind):
-    return {"all": "all", "None": "no bridge"}.get(kind, kind)
+def kind_name(kind: str) -> str:
+    """The name of a kind of puzzle in `fraction_solved`, in words."""
+    return "no bridge" if kind == "None" else kind

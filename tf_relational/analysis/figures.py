@@ -2,8 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,16 @@ from tf_relational.analysis.evaluation_figure import (
     draw_evaluations_by_type,
 )
 from tf_relational.analysis.gif import episode_gif
-from tf_relational.analysis.runs import EVALUATED, Run, group_by_agent, read_run, time_scales
+from tf_relational.analysis.run_groups import group_by_settings, one_of_each_seed
+from tf_relational.analysis.runs import (
+    EVALUATED,
+    SOLVED,
+    Run,
+    group_by_agent,
+    read_config,
+    read_run,
+    time_scales,
+)
 from tf_relational.envs import BRIDGE, STANDARD, BoxWorldConfig, generate
 from tf_relational.envs.step_limit import within
 
@@ -31,19 +41,29 @@ STEP_LIMIT = 120
 """Most steps of the episode shown; the horizon of the original Box-World."""
 
 
+class NothingToDraw(ValueError):
+    """No run among those given holds metrics, an evaluation or a model."""
+
+
 def make_figures(
     run_dirs: Sequence[str | Path],
     out_dir: str | Path,
     references: Mapping[str, float] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] = print,
 ) -> list[Path]:
     """Draws what the runs allow.
 
     Curves over all runs: `training_curve.png` (Figure 3), `training_curve_<agent>.png` for an
     agent with several seeds (Figures 4, 5), `training_curve_time_adjusted.png` with two agents
     (Figure 12), `evaluation_curve.png` of the evaluations during training, which may have another
-    step limit, `fraction_by_type.png` (Figures 10, 11). For each run, in a folder
-    `<agent>_seed<n>`: `evaluation.png` if it was evaluated, `evaluation_by_type.png` if every kept
-    model was, and what `figures_of_model` draws if it has a saved model.
+    step limit, `fraction_by_type.png` with several puzzle types (Figures 10, 11). For each run, in
+    a folder `<agent>_seed<n>`: `evaluation.png` if it was evaluated, `evaluation_by_type.png` if
+    every kept model was, and what `figures_of_model` draws if it has a saved model.
+
+    Runs with different settings (`Run.settings`) are drawn apart, each such group in a folder of
+    its own, named by `group_by_settings`. Of runs with the same settings, agent and seed the one
+    that got furthest is drawn.
 
     Args:
         run_dirs: Run directories, of any agents and seeds.
@@ -51,22 +71,40 @@ def make_figures(
         references: Name -> share solved by another policy, dashed in the mean curves. If left
             out, the yardsticks of the first evaluation that has the curve's step limit; without a
             limit, the uniform random policy's share without one.
+        defaults: Field -> value of settings that a run of an earlier version lacks.
+        say: Called with a line on each run that is left out and on each group.
 
     Returns:
         The files written.
 
     Raises:
-        ValueError: No run holds metrics or a model.
+        NothingToDraw: No run holds metrics or a model.
     """
-    out_dir = Path(out_dir)
     folders = [Path(run_dir) for run_dir in run_dirs]
-    runs = [read_run(folder) for folder in folders if _has_metrics(folder)]
-    files = _curves(runs, out_dir, references) if runs else []
-    for folder in folders:
-        files += _of_run(folder, out_dir)
-    if not files:
+    runs = [
+        read_run(folder, defaults, may_be_empty=True)
+        for folder in folders
+        if (folder / "config.json").exists()
+    ]
+    runs = [run for run in runs if _has_something(run)]
+    if not runs:
         received = ", ".join(map(str, folders)) or "no run"
-        raise ValueError(f"received {received}: neither metrics nor a model there")
+        raise NothingToDraw(f"received {received}: neither metrics nor a model there")
+    for folder in folders:
+        if folder not in [run.path for run in runs]:
+            say(f"left out {folder}: neither metrics nor a model there")
+    groups = group_by_settings(runs)
+    if len(groups) > 1:
+        say(f"{len(runs)} runs with {len(groups)} different settings, drawn apart:")
+    files = []
+    for name, members in groups.items():
+        target = Path(out_dir) / name
+        if name:
+            say(f"{target}: {', '.join(str(run.path) for run in members)}")
+        kept, repeated = one_of_each_seed(members)
+        for run, other in repeated:
+            say(f"left out {run.path}: {run.agent}, seed {run.seed}, same settings as {other.path}")
+        files += _of_group(kept, target, references, say)
     return files
 
 
@@ -125,13 +163,12 @@ def last_model(folder: Path) -> tuple[Path, int | None] | None:
     checkpoints = folder / "checkpoints"
     best, told = checkpoints / "best.keras", checkpoints / "best.json"
     if best.exists():
-        frames = json.loads(told.read_text())["frames"] if told.exists() else None
-        return best, frames
-    kept = [(int(path.stem), path) for path in checkpoints.glob("agents/*.keras")]
+        return best, _frames(told)
+    kept = [(int(path.stem), path) for path in checkpoints.glob("agents/[0-9]*.keras")]
     for path in checkpoints.glob("*/agent.keras"):
-        manifest = path.parent / "manifest.json"
-        if manifest.exists():
-            kept.append((json.loads(manifest.read_text())["extra"]["frames"], path))
+        frames = _frames(path.parent / "manifest.json", "extra")
+        if frames is not None:
+            kept.append((frames, path))
     if not kept:
         return None
     frames, path = max(kept)
@@ -140,12 +177,22 @@ def last_model(folder: Path) -> tuple[Path, int | None] | None:
 
 def task_of(folder: Path) -> BoxWorldConfig:
     """The Box-World task of a run, from its `config.json`."""
-    saved, fields = json.loads((folder / "config.json").read_text()), _fields(folder)
-    base = BRIDGE if "bridge" in str(saved.get("experiment", "bridge")) else STANDARD
+    experiment, _, fields = read_config(folder)
+    base = BRIDGE if "bridge" in (experiment or "bridge") else STANDARD
     known = {field.name for field in dataclasses.fields(BoxWorldConfig)}
     values = {name: value for name, value in fields.items() if name in known}
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return dataclasses.replace(base, **values)
+
+
+def _of_group(runs: list[Run], out_dir, references, say):
+    measured = [run for run in runs if len(run.frames)]
+    files = _curves(measured, out_dir, references) if measured else []
+    for run in runs:
+        if not len(run.frames):
+            say(f"{run.path} has no metrics, so that it is in no curve")
+        files += _of_run(run, out_dir / f"{run.agent}_seed{run.seed}")
+    return files
 
 
 def _curves(runs: list[Run], out_dir, references):
@@ -164,7 +211,8 @@ def _curves(runs: list[Run], out_dir, references):
     if any(EVALUATED in run.series for run in runs):
         path, limit = out_dir / "evaluation_curve.png", runs[0].evaluation_step_limit
         files.append(draw_mean_curves(runs, path, references=yardsticks(limit), evaluated=True))
-    if any(run.type_series(evaluated) for run in runs for evaluated in (True, False)):
+    evaluated = any(run.type_series(evaluated=True) for run in runs)
+    if len({kind for run in runs for kind in run.type_series(evaluated)}) > 1:
         files.append(draw_type_curves(runs, out_dir / "fraction_by_type.png"))
     return files
 
@@ -185,24 +233,19 @@ def _yardsticks(runs, limit):
     return {}
 
 
-def _of_run(folder, out_dir):
-    evaluation, found = _evaluation(folder), last_model(folder)
-    if evaluation is None and found is None:
-        return []
-    fields = _fields(folder)
-    agent, seed = fields.get("agent", "agent"), int(fields.get("seed", 0))
-    target = out_dir / f"{agent}_seed{seed}"
+def _of_run(run, target):
+    evaluation, curve, found = _evaluation(run.path), _curve(run.path), last_model(run.path)
     files = []
     if evaluation is not None:
-        words = _words(agent, seed, evaluation.get("frames"))
+        words = _words(run, evaluation.get("frames"))
         files.append(draw_evaluation(evaluation, target / "evaluation.png", words))
-        if evaluation.get("curve"):
-            path = target / "evaluation_by_type.png"
-            files.append(draw_evaluations_by_type(evaluation, path, _words(agent, seed, None)))
+    if curve is not None:
+        path = target / "evaluation_by_type.png"
+        files.append(draw_evaluations_by_type(curve, path, _words(run, None)))
     if found is not None:
         path, frames = found
-        words = _words(agent, seed, frames) + _share_solved(folder, frames)
-        files += figures_of_model(_load(path), task_of(folder), target, seed, words)
+        words = _words(run, frames) + _share_solved(run, frames)
+        files += figures_of_model(_load(path), task_of(run.path), target, run.seed, words)
     return files
 
 
@@ -215,9 +258,9 @@ def _load(path):
     return keras.models.load_model(path, compile=False)
 
 
-def _words(agent, seed, frames):
+def _words(run, frames):
     trained = f", after {frames:,} frames" if frames else ", untrained" if frames == 0 else ""
-    return f"{agent.capitalize()} agent, seed {seed}{trained}."
+    return f"{run.agent.capitalize()} agent, seed {run.seed}{trained}."
 
 
 def _evaluation(folder):
@@ -225,17 +268,25 @@ def _evaluation(folder):
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def _fields(folder):
-    saved = json.loads((folder / "config.json").read_text())
-    return saved.get("config", saved)
+def _curve(folder):
+    path = folder / "evaluation_curve.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
-def _share_solved(folder, frames):
-    if frames is None or not _has_metrics(folder):
-        return ""
-    run = read_run(folder)
-    share = run.series.get("fraction_solved")
-    if share is None:
+def _frames(path, *within):
+    """The frames that a JSON file tells; `None` if it is missing or tells none."""
+    try:
+        told = json.loads(path.read_text())
+        for name in within:
+            told = told[name]
+        return int(told["frames"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _share_solved(run, frames):
+    share = run.series.get(SOLVED)
+    if share is None or frames is None:
         return ""
     known = np.flatnonzero(np.isfinite(share) & (run.frames <= frames))
     if not len(known):
@@ -255,8 +306,10 @@ def _find_episode(model, config, seed, step_limit) -> tuple[Episode, str]:
     return episodes[solved[0]], f"Shown is {first} of {count}."
 
 
-def _has_metrics(folder):
-    return (folder / "metrics.jsonl").exists() and (folder / "config.json").exists()
+def _has_something(run):
+    """Whether a run holds a line of metrics, an evaluation or a model."""
+    others = (_evaluation(run.path), _curve(run.path), last_model(run.path))
+    return len(run.frames) > 0 or any(found is not None for found in others)
 
 
 def _write(path, text):

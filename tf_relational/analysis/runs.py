@@ -3,9 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,15 @@ from tf_relational.envs.step_limit import within
 SOLVED = "fraction_solved"
 EVALUATED = f"evaluation/{SOLVED}"
 
+NOT_SETTINGS = (
+    "agent", "seed", "seeds", "report_interval", "checkpoint_interval", "keep_checkpoints",
+    "evaluation_interval", "evaluation_episodes", "evaluation_seed",
+)  # fmt: skip
+"""Fields of a run that say whose curve it is, or change nothing of what is learned."""
+
 _TYPE = re.compile(
     r"(evaluation/)?fraction_solved"
-    r"(?:/\((\d+), (\d+), (\d+)\)|/\((\d+),\)|/length (\d+)|_by_length/(\d+))"
+    r"(?:/\((\d+), (\d+), (\d+)\)|/\((\d+),\)|/length (\d+)|_by_length/(\d+)|/None)"
 )
 
 
@@ -33,6 +40,10 @@ class Run:
         seconds: Wall time at each, [K]; NaN where unknown.
         series: Name -> values [K], NaN where a line of the metrics lacks it.
         path: Where it was read from.
+        experiment: Name of its experiment.
+        preset: Name of the preset that it began with.
+        settings: Its fields, without `NOT_SETTINGS`. Runs that differ here are no seeds of each
+            other. `total_frames` is one of them only where the learning rate falls towards it.
     """
 
     agent: str
@@ -43,6 +54,9 @@ class Run:
     seconds: np.ndarray
     series: dict[str, np.ndarray] = field(default_factory=dict)
     path: Path | None = None
+    experiment: str = ""
+    preset: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def frames_per_second(self) -> float:
@@ -56,7 +70,8 @@ class Run:
     def type_series(self, evaluated: bool) -> dict[tuple[int, ...], str]:
         """Puzzle type -> name of its series, of the evaluations or of the training episodes.
 
-        A type is (a, b, c) with a bridge and (a,) without one.
+        A type is (a, b, c) with a bridge and (a,) without one; () is every puzzle without a
+        bridge, where these have one length only.
         """
         found = {}
         for name in self.series:
@@ -64,39 +79,82 @@ class Run:
             if match and bool(match[1]) == evaluated:
                 kind = tuple(int(part) for part in match.groups()[1:] if part)
                 found[kind] = name
-        return dict(sorted(found.items(), key=lambda item: (item[0][0], len(item[0]), item[0])))
+        lengths = [kind for kind in found if len(kind) == 1]
+        if () in found:
+            for kind in lengths if len(lengths) == 1 else [()]:
+                del found[kind]
+        return dict(sorted(found.items(), key=lambda item: type_order(item[0])))
 
 
-def read_run(run_dir: str | Path) -> Run:
-    """Reads `config.json` and `metrics.jsonl` of a run directory.
+def read_metrics(run_dir: str | Path) -> list[dict[str, Any]]:
+    """Returns the lines of a run's `metrics.jsonl` that tell a number of frames.
 
-    A line that was cut off by a kill is skipped, and so is what is not a finite number.
+    A line that was cut off by a kill is left out. Returns an empty list without the file.
+    """
+    path = Path(run_dir) / "metrics.jsonl"
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            line = json.loads(text)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(line, dict) and _number(line.get("frames")) is not None:
+            lines.append(line)
+    return lines
+
+
+def read_config(run_dir: str | Path) -> tuple[str, str, dict[str, Any]]:
+    """Returns experiment, preset and fields of a run, from its `config.json`.
 
     Raises:
-        FileNotFoundError: One of the two files is missing.
+        FileNotFoundError: There is none.
+    """
+    saved = json.loads((Path(run_dir) / "config.json").read_text(encoding="utf-8"))
+    return saved.get("experiment", ""), saved.get("preset", ""), saved.get("config", saved)
+
+
+def read_run(
+    run_dir: str | Path, defaults: Mapping[str, Any] | None = None, may_be_empty: bool = False
+) -> Run:
+    """Reads `config.json` and `metrics.jsonl` of a run directory.
+
+    What is not a finite number becomes NaN.
+
+    Args:
+        run_dir: The run directory.
+        defaults: Field -> value of fields that a run of an earlier version lacks.
+        may_be_empty: Whether a run without metrics is one of no points, and not an error.
+
+    Raises:
+        FileNotFoundError: There is no `config.json`.
         ValueError: No line tells the frames.
     """
     run_dir = Path(run_dir)
-    config = json.loads((run_dir / "config.json").read_text())
-    config = config.get("config", config)
-    lines = []
-    for line in (run_dir / "metrics.jsonl").read_text().splitlines():
-        try:
-            values = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if isinstance(values, dict) and _number(values.get("frames")) is not None:
-            lines.append(values)
-    if not lines:
+    experiment, preset, fields = read_config(run_dir)
+    fields = {**(defaults or {}), **fields}
+    lines = read_metrics(run_dir)
+    if not lines and not may_be_empty:
         raise ValueError(f"{run_dir / 'metrics.jsonl'} has no line with a number of frames")
     names = {name for line in lines for name in line}
     series = {name: _column(lines, name) for name in sorted(names)}
     seconds = series.get("seconds", series.get("wall_time", np.full(len(lines), np.nan)))
     limits = [line["step_limit"] for line in lines if "step_limit" in line]
-    limit = limits[-1] if limits else config.get("horizon")
-    evaluated = config.get("evaluation_step_limit")
-    agent, seed = str(config.get("agent", "agent")), int(config.get("seed", 0))
-    return Run(agent, seed, limit, evaluated, series["frames"], seconds, series, run_dir)
+    apart = NOT_SETTINGS
+    if fields.get("final_learning_rate") is None:
+        apart += ("total_frames",)
+    return Run(
+        agent=str(fields.get("agent", "agent")),
+        seed=int(fields.get("seed", 0)),
+        step_limit=limits[-1] if limits else fields.get("horizon"),
+        evaluation_step_limit=fields.get("evaluation_step_limit"),
+        frames=series.get("frames", np.empty(0)),
+        seconds=seconds,
+        series=series,
+        path=run_dir,
+        experiment=experiment,
+        preset=preset,
+        settings={name: value for name, value in fields.items() if name not in apart},
+    )
 
 
 def curve(runs: Sequence[Run], name: str, points: int = 100, scale: float = 1.0):
@@ -138,11 +196,33 @@ def curve(runs: Sequence[Run], name: str, points: int = 100, scale: float = 1.0)
 
 
 def group_by_agent(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """Agent -> its runs by seed; agents in alphabetical order."""
+    """Agent -> its runs by seed; agents in alphabetical order.
+
+    Raises:
+        ValueError: The runs of an agent differ in more than the seed, so that they have no mean.
+    """
     groups = {}
     for run in sorted(runs, key=lambda run: (run.agent, run.seed)):
         groups.setdefault(run.agent, []).append(run)
+    for agent, members in groups.items():
+        different = differences(members)
+        if different:
+            raise ValueError(
+                f"received runs of the {agent} agent that differ in {', '.join(different)}; "
+                "only runs that differ in nothing but the seed are drawn as one"
+            )
     return groups
+
+
+def differences(runs: Sequence[Run]) -> list[str]:
+    """The settings in which runs differ, in alphabetical order."""
+    first, *others = runs
+    names = sorted({name for run in runs for name in run.settings})
+    return [
+        name
+        for name in names
+        if any(run.settings.get(name) != first.settings.get(name) for run in others)
+    ]
 
 
 def time_scales(groups: dict[str, list[Run]]) -> dict[str, float]:
@@ -167,8 +247,15 @@ def solved_label(runs: Iterable[Run], evaluated: bool = False) -> str:
 
 
 def type_name(kind: tuple[int, ...]) -> str:
-    """`(1, 1, 2)` of a bridge puzzle, or `length 1, no bridge`."""
-    return str(kind) if len(kind) == 3 else f"length {kind[0]}, no bridge"
+    """`(1, 1, 2)` of a bridge puzzle, `length 1, no bridge` or, of any length, `no bridge`."""
+    if len(kind) == 3:
+        return str(kind)
+    return f"length {kind[0]}, no bridge" if kind else "no bridge"
+
+
+def type_order(kind: tuple[int, ...]) -> tuple:
+    """Key that sorts puzzle types: by length, those without a bridge first."""
+    return kind[:1], len(kind), kind
 
 
 def _number(value):

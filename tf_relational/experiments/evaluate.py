@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tf_relational.envs.step_limit import within
 from tf_relational.experiments import evaluation
 from tf_relational.experiments.box_world_config import EVALUATION_FIELDS
 from tf_relational.experiments.command_line import Request
@@ -17,17 +16,15 @@ from tf_relational.experiments.progress import duration, share
 from tf_relational.experiments.registry import Experiment
 from tf_relational.experiments.run_directory import RunDirectory, write_json
 
-POLICIES = {
-    "sampled": "agent,\nsampled",
-    "greedy": "agent,\ngreedy",
-    "scripted": "scripted\n(Remark B.1)",
-    "random": "uniform\nrandom",
-    "random_without_limit": "random,\nno limit",
-}
+CURVE = "evaluation_curve.json"
 
 
 def main(experiment: Experiment, request: Request) -> int:
-    """Evaluates the runs that the request names and writes `evaluation.json` into each."""
+    """Evaluates the runs that the request names and writes `evaluation.json` into each.
+
+    With `--checkpoint all` it writes `evaluation_curve.json` too, which a later evaluation of one
+    model leaves as it is.
+    """
     not_allowed = sorted(set(request.overrides) - set(EVALUATION_FIELDS))
     if not_allowed:
         raise UserError(
@@ -38,10 +35,14 @@ def main(experiment: Experiment, request: Request) -> int:
         values = directory.config | request.overrides
         config = config_from_json(experiment.config, values, str(directory.path))
         print(f"evaluating {directory.path}")
-        result = evaluate_run(directory, config, request.checkpoint)
+        every = request.checkpoint == "all"
+        result = evaluate_run(directory, config, "best" if every else request.checkpoint)
         write_json(directory.path / "evaluation.json", result)
         print_table(result)
         print(f"written to {directory.path / 'evaluation.json'}")
+        if every:
+            write_json(directory.path / CURVE, evaluate_kept(directory, config))
+            print(f"every kept model: {directory.path / CURVE}")
     return 0
 
 
@@ -51,15 +52,14 @@ def evaluate_run(directory: RunDirectory, config: Any, which: str = "best") -> d
     Args:
         directory: the run.
         config: its configuration; the `evaluation_` fields say how many episodes and which limit.
-        which: "best", "last", a number of frames, or "all": then `"curve"` holds the sampled
-            policy of every kept model too (Figures 10, 11).
+        which: "best", "last" or a number of frames.
 
     Returns:
-        A JSON object: settings, and for each policy of `POLICIES` `"fraction_solved"`, as
-        `Episodes.shares` has it, and `"episode_len_mean"`.
+        A JSON object: settings, and for each policy of `analysis.evaluation_figure.POLICIES`
+        `"fraction_solved"`, as `Episodes.shares` has it, and `"episode_len_mean"`.
     """
     started = time.monotonic()
-    path = directory.agent_path("best" if which == "all" else which)
+    path = directory.agent_path(which)
     levels, natural = _levels(config)
     model = load_agent(path)
     limit = config.evaluation_step_limit
@@ -73,18 +73,25 @@ def evaluate_run(directory: RunDirectory, config: Any, which: str = "best") -> d
         "greedy": _play(config, levels, natural, _agent(model, config, greedy=True), greedy_limit),
         **_yardsticks(config, levels, natural),
     }
-    if which == "all":
-        result["curve"] = [
-            {
-                "frames": frames,
-                "sampled": _play(
-                    config, levels, natural, _agent(load_agent(file), config, greedy=False), limit
-                ),
-            }
-            for frames, file in directory.agents().items()
-        ]
     result["seconds"] = round(time.monotonic() - started, 1)
     return result
+
+
+def evaluate_kept(directory: RunDirectory, config: Any) -> dict[str, Any]:
+    """Evaluates the sampled policy of every kept model of a run (Figures 10, 11).
+
+    Returns:
+        A JSON object: `"step_limit"`, `"seed"`, and `"curve"`, a list of `{"frames", "sampled"}`
+        with entries as those of `evaluate_run`.
+    """
+    levels, natural = _levels(config)
+    limit = config.evaluation_step_limit
+    curve = []
+    for frames, path in directory.agents().items():
+        policy = _agent(load_agent(path), config, greedy=False)
+        entry = _play(config, levels, natural, policy, limit)
+        curve.append({"frames": frames, "sampled": entry})
+    return {"step_limit": limit, "seed": config.evaluation_seed, "curve": curve}
 
 
 def evaluate_model(model: Any, config: Any) -> dict[str, Any]:
@@ -114,21 +121,21 @@ def print_table(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    kinds = list(result["sampled"]["fraction_solved"])
-    names = {"all": "all", "None": "no bridge"}
+    from tf_relational.analysis.evaluation_figure import POLICIES, kind_name, solved_words
+
     table = Table(
-        title=f"fraction solved {within(result['step_limit'])}, 95 % intervals "
+        title=f"{solved_words(result)}, 95 % intervals "
         f"({result['checkpoint']}, {result['frames']:,} frames, {duration(result['seconds'])})"
     )
     table.add_column("puzzles")
     table.add_column("episodes", justify="right")
     policies = [name for name in POLICIES if name in result]
     for name in policies:
-        table.add_column(POLICIES[name], justify="right")
-    for kind in kinds:
+        table.add_column(POLICIES[name].replace(", ", ",\n"), justify="right")
+    for kind in result["sampled"]["fraction_solved"]:
         cells = [result[name]["fraction_solved"][kind] for name in policies]
         table.add_row(
-            names.get(kind, kind),
+            kind_name(kind),
             str(cells[0]["episodes"]),
             *(f"{share(c['mean'])}\n[{share(c['low'])}, {share(c['high'])}]" for c in cells),
         )

@@ -46,8 +46,10 @@ class Episodes:
     def shares(self) -> dict[str, dict[str, float | int]]:
         """Returns share, 95 % interval and number of episodes: "all", "None" and by type.
 
-        "all" counts the natural draw alone; "None" is every bridge-free puzzle, and "length a"
-        those of solution length a; "(a, b, c)" is a type with a bridge.
+        "all" counts the natural draw alone; "None" is every bridge-free puzzle of it, and
+        "length a" those of solution length a; "(a, b, c)" is a type with a bridge. What would say
+        the same twice is left out: "None" where no puzzle has a bridge, "length a" where there is
+        one length alone ("None" then counts the added ones too), and an only type.
         """
         types = [tuple(row) for row in self.puzzle_type.tolist()]
         groups: dict[str, list[int]] = {"all": list(range(self.natural))}
@@ -58,6 +60,16 @@ class Episodes:
                 groups.setdefault(f"length {length}", []).append(index)
                 if index < self.natural:
                     groups.setdefault("None", []).append(index)
+        lengths = [name for name in groups if name.startswith("length ")]
+        bridges = [name for name in groups if name.startswith("(")]
+        if len(lengths) == 1:
+            only = groups.pop(lengths[0])
+            if bridges:
+                groups["None"] = only
+        if not bridges:
+            groups.pop("None", None)
+        elif len(bridges) == 1 and not lengths:
+            del groups[bridges[0]]
         order = sorted(groups, key=lambda name: (name != "all", name != "None", name))
         return {name: _share(self.solved[groups[name]]) for name in order}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 from tf_relational.experiments.command_line import Request
 from tf_relational.experiments.errors import UserError
 from tf_relational.experiments.finding_runs import chosen_runs
-from tf_relational.experiments.registry import Experiment
+from tf_relational.experiments.registry import Experiment, get
 from tf_relational.experiments.run_directory import RunDirectory
 
 
@@ -21,11 +23,28 @@ def main(experiment: Experiment, request: Request) -> int:
 
 
 def draw(runs: list[RunDirectory], folder: Path) -> None:
-    """Draws what the runs allow into a folder and prints each file."""
-    from tf_relational.analysis import make_figures
+    """Draws what the runs allow into a folder and prints each file.
 
-    for path in make_figures([run.path for run in runs], folder):
+    Raises:
+        UserError: no run holds metrics or a model.
+    """
+    from tf_relational.analysis.figures import NothingToDraw, make_figures
+
+    defaults = _added(get(runs[0].experiment).config)
+    try:
+        files = make_figures([run.path for run in runs], folder, defaults=defaults)
+    except NothingToDraw as error:
+        raise UserError(f"nothing to draw: {error}") from error
+    for path in files:
         print(path)
+
+
+def _added(config: type) -> dict[str, Any]:
+    """What a run of an earlier version did, in fields that it lacks."""
+    added = getattr(config, "ADDED", ())
+    return {
+        field.name: field.default for field in dataclasses.fields(config) if field.name in added
+    }
 
 
 def _together(request: Request) -> Path:

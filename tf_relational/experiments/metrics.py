@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tf_relational.analysis.runs import read_metrics
 from tf_relational.experiments.run_directory import write_atomically
 
 FILE = "metrics.jsonl"
@@ -34,17 +35,24 @@ class MetricsLog:
     | `iteration` | RLlib iterations so far |
     | `wall_time` | seconds of training so far, summed over resumes |
     | `step_limit` | steps within which an episode counts as solved; null: no limit |
-    | `trained_frames`, `frames_per_second`, `trained_frames_per_second` | throughput |
+    | `trained_frames`, `dropped_frames` | steps learned from so far; sampled, but let go unused |
+    | `frames_per_second`, `trained_frames_per_second` | throughput |
     | `fraction_solved` | over the latest real episodes, those of a curriculum left out |
     | `fraction_solved/(a, b, c)`, `fraction_solved/None` | by puzzle type, None: no bridge |
     | `fraction_solved_by_length/a` | over puzzles of solution length a without a bridge |
     | `episode_return_mean`, `episode_len_mean`, `episodes` | of real episodes |
-    | `entropy`, `policy_loss`, `value_loss`, `gradient_norm`, `importance_weight` | learner |
+    | `bridge_opened`, `distractor_opened` | share of real episodes that opened one |
+    | `entropy`, `policy_loss`, `value_loss`, `gradient_norm` | learner |
+    | `explained_variance` | share of the variance of V-trace's targets that the value explains |
+    | `importance_weight`, `importance_weight_max` | target over behaviour policy: mean, largest |
     | `policy_lag` | updates between acting and learning |
-    | `curriculum/difficulty`, `.../probability`, `.../success` | start-state curriculum |
+    | `learning_rate`, `updates` | the newest step size; gradient steps so far |
+    | `curriculum/difficulty`, `curriculum/probability` | start-state curriculum: how hard, |
+    | `curriculum/success` | how often it is played, and how often solved |
     | `levels/begun` | compiled engine: episodes begun so far |
     | `levels/window`, `levels/reused` | no level comes twice within so many; how many did at all |
     | `evaluation/fraction_solved`, `evaluation/fraction_solved/(a, b, c)` | fresh episodes |
+    | `evaluation/fraction_solved/None`, `evaluation/fraction_solved/length a` | no bridge |
     | `evaluation/step_limit` | within which they have to be solved |
 
     Example:
@@ -92,25 +100,6 @@ class MetricsLog:
         self.close()
 
 
-def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Returns the lines of a run's `metrics.jsonl`; a last line cut by a kill is left out.
-
-    Returns an empty list when the file does not exist.
-    """
-    path = Path(folder) / FILE
-    if not path.exists():
-        return []
-    lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict) and "frames" in line:
-            lines.append(line)
-    return lines
-
-
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     if value is None or isinstance(value, bool | str | int):
@@ -127,6 +116,8 @@ def _tag(key: str) -> str:
 def solved_by_type(metrics: dict[str, Any]) -> dict[str, float]:
     """Returns a line's fraction solved by kind of puzzle, under names for people.
 
+    It is empty where there is no bridge in any puzzle: then all are of one kind.
+
     Example:
         >>> solved_by_type({"fraction_solved/None": 0.5, "fraction_solved/(1, 1, 2)": 0.25})
         {'no bridge': 0.5, 'bridge (1, 1, 2)': 0.25}
@@ -138,4 +129,5 @@ def solved_by_type(metrics: dict[str, Any]) -> dict[str, float]:
         if key.startswith(prefix) and value is not None
     }
     without = {"no bridge": found.pop("None")} if "None" in found else {}
-    return without | {f"bridge {name}": found[name] for name in sorted(found)}
+    bridges = {f"bridge {name}": found[name] for name in sorted(found)}
+    return without | bridges if bridges else {}

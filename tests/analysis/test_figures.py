@@ -16,7 +16,7 @@ from tf_relational.analysis import (
 )
 from tf_relational.analysis.attention import attention_of, simplicial_columns, virtual_on_board
 from tf_relational.analysis.episode import record
-from tf_relational.analysis.figures import figures_of_model, last_model, task_of
+from tf_relational.analysis.figures import NothingToDraw, figures_of_model, last_model, task_of
 from tf_relational.analysis.gif import TILE, attention_panels, episode_gif
 from tf_relational.analysis.runs import read_run
 from tf_relational.analysis.scripted_player import ScriptedPlayer
@@ -58,12 +58,12 @@ def images(figure):
     return [np.asarray(image.get_array()) for axes in figure.axes for image in axes.get_images()]
 
 
-def run_folder(root, agent, seed, scale=1.0):
-    folder = root / f"{agent}{seed}"
+def run_folder(root, agent, seed, scale=1.0, preset="laptop", **more):
+    folder = root / f"{agent}{seed}{'' if preset == 'laptop' else preset}"
     folder.mkdir()
     fields = {"agent": agent, "seed": seed, "horizon": 120, "evaluation_step_limit": 60,
-              "rows": 7, "columns": 9, "solution_length": [1, 1]}  # fmt: skip
-    config = {"experiment": "bridge_boxworld", "preset": "laptop", "config": fields}
+              "rows": 7, "columns": 9, "solution_length": [1, 1], **more}  # fmt: skip
+    config = {"experiment": "bridge_boxworld", "preset": preset, "config": fields}
     (folder / "config.json").write_text(json.dumps(config))
     with (folder / "metrics.jsonl").open("w") as file:
         for step in range(1, 11):
@@ -155,6 +155,15 @@ def evaluation(limit=120):
 
     played = {"sampled": shares(0.9), "scripted": shares(1.0), "random": shares(0.08)}
     return {"step_limit": limit, "frames": 1000, **played}
+
+
+def test_a_mark_without_the_limit_is_told_on_the_axis(tmp_path, drawn):
+    found = evaluation(limit=10)
+    found["random_without_limit"] = found["random"]
+    evaluation_figure.draw_evaluation(found, tmp_path / "e.png")
+    assert drawn[0][0].axes[0].get_xlabel() == (
+        'fraction solved within 10 steps (but for "uniform random, no step limit")'
+    )
 
 
 def test_an_evaluation_is_drawn_with_its_intervals(tmp_path, drawn):
@@ -336,6 +345,86 @@ def test_all_figures_of_runs(agents, tmp_path):
         make_figures([tmp_path / "nowhere"], tmp_path / "figures")
 
 
+def curve_labels(drawn):
+    return [
+        list(lines_of(figure.axes[0])) for figure, title, _ in drawn if title == "Training curves"
+    ]
+
+
+def test_runs_with_different_settings_are_drawn_apart(tmp_path, drawn, capsys):
+    """A laptop run and a smoke run of the same seed are no two seeds, and keep their pictures."""
+    laptop = run_folder(tmp_path, "relational", 0)
+    smoke = run_folder(tmp_path, "relational", 0, 0.5, "smoke", evaluation_step_limit=10)
+    for folder in (laptop, smoke):
+        limit = 60 if folder == laptop else 10
+        (folder / "evaluation.json").write_text(json.dumps(evaluation(limit)))
+    files = make_figures([laptop, smoke], tmp_path / "figures")
+    assert len(set(files)) == len(files)
+    names = [path.relative_to(tmp_path / "figures").as_posix() for path in files]
+    assert names == [
+        f"{preset}/{name}"
+        for preset in ("laptop", "smoke")
+        for name in (
+            "training_curve.png",
+            "fraction_by_type.png",
+            "relational_seed0/evaluation.png",
+        )
+    ]
+    assert curve_labels(drawn) == [["relational (1 seed)"]] * 2
+    assert [figure.axes[0].get_ylabel() for figure, *_ in drawn[::3]] == [
+        "fraction solved within 120 steps"
+    ] * 2
+    told = capsys.readouterr().out
+    assert f"{tmp_path / 'figures' / 'smoke'}: {smoke}" in told
+
+
+def test_a_repeated_run_is_no_seed_and_overwrites_nothing(tmp_path, drawn, capsys):
+    first = run_folder(tmp_path, "relational", 0)
+    (tmp_path / "second").mkdir()
+    again = run_folder(tmp_path / "second", "relational", 0, 0.5)
+    lines = (again / "metrics.jsonl").read_text().splitlines()
+    (again / "metrics.jsonl").write_text("\n".join(lines[:3]))
+    for folder in (first, again):
+        (folder / "evaluation.json").write_text(json.dumps(evaluation()))
+    files = make_figures([first, again], tmp_path / "figures")
+    assert len(set(files)) == len(files)
+    assert curve_labels(drawn)[0][0] == "relational (1 seed)"
+    assert f"left out {again}" in capsys.readouterr().out
+    curves.draw_mean_curves([read_run(first), read_run(again)], tmp_path / "mean.png")
+    assert list(lines_of(drawn[-1][0].axes[0])) == ["relational (1 seed, 2 runs)"]
+
+
+@pytest.mark.parametrize("text", ["", '{"frames": null}\n{"fram', None])
+def test_a_run_that_measured_nothing_is_left_out(tmp_path, drawn, capsys, text):
+    good, aborted = (run_folder(tmp_path, "relational", seed) for seed in (0, 1))
+    path = aborted / "metrics.jsonl"
+    path.unlink() if text is None else path.write_text(text)
+    make_figures([aborted, good], tmp_path / "figures")
+    assert curve_labels(drawn) == [["relational (1 seed)"]]
+    assert f"left out {aborted}: neither metrics nor a model" in capsys.readouterr().out
+    with pytest.raises(NothingToDraw, match="neither metrics nor a model"):
+        make_figures([aborted], tmp_path / "figures")
+
+
+def test_one_kind_of_puzzle_has_no_figure_by_type(tmp_path):
+    folder = run_folder(tmp_path, "relational", 0)
+    text = (folder / "metrics.jsonl").read_text().replace("(1, 1, 2)", "None")
+    (folder / "metrics.jsonl").write_text(text)
+    assert [path.name for path in make_figures([folder], tmp_path / "figures")] == [
+        "training_curve.png"
+    ]
+
+
+def test_the_curve_of_the_kept_models_is_drawn_from_its_own_file(tmp_path, drawn):
+    folder = run_folder(tmp_path, "relational", 0)
+    (folder / "evaluation.json").write_text(json.dumps(evaluation(limit=50)))
+    curve = {"step_limit": 10, "curve": [{"frames": 10, "sampled": evaluation()["sampled"]}]}
+    (folder / "evaluation_curve.json").write_text(json.dumps(curve))
+    files = make_figures([folder], tmp_path / "figures")
+    place = [path.name for path in files].index("evaluation_by_type.png")
+    assert drawn[place][0].get_supylabel() == "fraction solved within 10 steps"
+
+
 def test_figures_of_a_saved_model(agents, tmp_path):
     folder = run_folder(tmp_path, "simplicial", 4)
     (folder / "metrics.jsonl").unlink()
@@ -365,7 +454,11 @@ def test_the_model_shown_is_the_best_or_the_last(tmp_path):
     (checkpoints / "agents").mkdir()
     (checkpoints / "agents" / "000000001280.keras").touch()
     assert last_model(tmp_path) == (checkpoints / "000009" / "agent.keras", 12_800)
+    for broken in ("", "[]", '{"extra": {}}', '{"extra": null}'):
+        (checkpoints / "000010" / "manifest.json").write_text(broken)
+        assert last_model(tmp_path) == (checkpoints / "000009" / "agent.keras", 12_800)
     (checkpoints / "best.keras").touch()
+    assert last_model(tmp_path) == (checkpoints / "best.keras", None)
     (checkpoints / "best.json").write_text('{"frames": 6400}')
     assert last_model(tmp_path) == (checkpoints / "best.keras", 6400)
 

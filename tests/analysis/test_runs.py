@@ -6,10 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from tf_relational.analysis.run_groups import group_by_settings, one_of_each_seed
 from tf_relational.analysis.runs import (
+    NOT_SETTINGS,
     Run,
     curve,
     group_by_agent,
+    read_metrics,
     read_run,
     solved_label,
     time_scales,
@@ -62,8 +65,13 @@ def test_a_run_without_a_limit_in_its_metrics_takes_the_horizon(tmp_path):
 def test_runs_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_run(tmp_path)
+    folder = write(tmp_path / "run", ['{"loss": 1}', '{"frames": null}'], CONFIG)
+    assert read_metrics(folder) == []
     with pytest.raises(ValueError, match="no line with a number of frames"):
-        read_run(write(tmp_path / "run", ['{"loss": 1}'], CONFIG))
+        read_run(folder)
+    (folder / "metrics.jsonl").unlink()
+    assert read_metrics(folder) == []
+    assert len(read_run(folder, may_be_empty=True).frames) == 0
 
 
 def test_mean_and_deviation_over_seeds():
@@ -153,7 +161,21 @@ def test_puzzle_types_are_found_under_every_name():
         (3, 2, 5): "fraction_solved/(3, 2, 5)",
     }
     assert list(run.type_series(evaluated=True)) == [(1,), (1, 1, 2)]
-    assert [type_name(kind) for kind in ((1,), (1, 1, 2))] == ["length 1, no bridge", "(1, 1, 2)"]
+    assert [type_name(kind) for kind in ((), (1,), (1, 1, 2))] == [
+        "no bridge", "length 1, no bridge", "(1, 1, 2)",
+    ]  # fmt: skip
+
+
+def test_bridge_free_puzzles_of_one_length_are_one_kind():
+    """Runs of before and after the series of an only length was given up share a panel."""
+    old = {"evaluation/fraction_solved/None": [1], "evaluation/fraction_solved/length 2": [1],
+           "evaluation/fraction_solved/(2, 1, 3)": [1]}  # fmt: skip
+    new = {name: values for name, values in old.items() if "length" not in name}
+    for series in (old, new):
+        assert make_run(frames=(1,), **series).type_series(evaluated=True) == {
+            (): "evaluation/fraction_solved/None",
+            (2, 1, 3): "evaluation/fraction_solved/(2, 1, 3)",
+        }
 
 
 def test_labels_name_the_step_limit():
@@ -169,3 +191,63 @@ def test_groups_are_sorted_by_agent_and_seed():
     groups = group_by_agent(runs)
     assert list(groups) == ["relational", "simplicial"]
     assert [run.seed for run in groups["simplicial"]] == [0, 1]
+
+
+def settings_run(path, preset="laptop", seed=0, frames=10, **fields):
+    return Run("relational", seed, 50, 50, np.array([frames]), np.array([1.0]), {}, path,
+               "bridge_boxworld", preset, fields)  # fmt: skip
+
+
+def test_runs_with_different_settings_have_no_mean(tmp_path):
+    runs = [settings_run(tmp_path, gamma=gamma) for gamma in (0.9, 0.95)]
+    with pytest.raises(ValueError, match="relational agent that differ in gamma"):
+        group_by_agent(runs)
+
+
+def test_settings_are_what_changes_what_is_learned(tmp_path):
+    """Fields of intervals and of the evaluations' size are none; `total_frames` if the rate falls
+    towards it; and a run of an earlier version did what the defaults say."""
+    from tf_relational.experiments.box_world_config import BoxWorldExperimentConfig
+
+    config = BoxWorldExperimentConfig()
+    assert all(hasattr(config, name) for name in NOT_SETTINGS)
+
+    def settings(defaults=None, **fields):
+        folder = write(tmp_path / "run", ['{"frames": 1}'], {**CONFIG, "config": fields})
+        return read_run(folder, defaults).settings
+
+    assert settings(seed=1, agent="simplicial", report_interval=2.0, gamma=0.5) == {"gamma": 0.5}
+    assert settings(total_frames=5, final_learning_rate=None) == {"final_learning_rate": None}
+    assert settings(total_frames=5, final_learning_rate=0.1)["total_frames"] == 5
+    assert settings({"engine": "rllib"}, gamma=0.5) == settings(engine="rllib", gamma=0.5)
+    assert settings({"engine": "rllib"}, engine="compiled") == {"engine": "compiled"}
+
+
+def test_groups_are_named_by_what_tells_them_apart(tmp_path):
+    def names(*runs):
+        return {name: len(group) for name, group in group_by_settings(runs).items()}
+
+    laptop, smoke = settings_run(tmp_path, gamma=0.9), settings_run(tmp_path, "smoke", gamma=0.5)
+    longer = settings_run(tmp_path, gamma=0.9, solution_length=[1, 3])
+    assert names(laptop, settings_run(tmp_path, seed=1, gamma=0.9)) == {"": 2}
+    assert names(laptop, smoke, laptop) == {"laptop": 2, "smoke": 1}
+    assert names(laptop, longer, smoke) == {
+        "laptop_solution_length_None": 1, "laptop_solution_length_1-3": 1, "smoke": 1,
+    }  # fmt: skip
+    assert names(laptop, settings_run(tmp_path, gamma=0.9, horizon=None)) == {"": 2}
+    many = settings_run(tmp_path / "2026-01-02" / "seed_3", gamma=0.9, a=1, b=2, c=3, d=4)
+    other = settings_run(tmp_path / "2026-01-01", gamma=0.8, a=1, b=2, c=3)
+    assert names(many, other, laptop) == {
+        "laptop_as_2026-01-02": 1, "laptop_as_2026-01-01": 1, f"laptop_as_{tmp_path.name}": 1,
+    }  # fmt: skip
+
+
+def test_of_a_repeated_seed_the_run_that_got_furthest_is_kept(tmp_path):
+    aborted = settings_run(tmp_path / "a", frames=3)
+    whole, again = settings_run(tmp_path / "b"), settings_run(tmp_path / "c")
+    other = settings_run(tmp_path / "d", seed=1)
+    kept, repeated = one_of_each_seed([aborted, whole, other])
+    assert [run.path.name for run in kept] == ["b", "d"]
+    assert [(run.path.name, better.path.name) for run, better in repeated] == [("a", "b")]
+    kept, _ = one_of_each_seed([whole, again])
+    assert [run.path.name for run in kept] == ["c"]

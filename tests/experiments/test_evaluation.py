@@ -44,7 +44,38 @@ def test_the_solver_solves_exactly_what_fits_into_the_limit():
     bridge = np.array([row[1] > 0 for row in levels.puzzle_type.tolist()])
     assert shares["all"]["mean"] == np.mean(lengths[:natural] <= limit)
     assert shares["(1, 1, 2)"]["mean"] == np.mean(lengths[bridge] <= limit)
-    assert shares["length 1"]["mean"] == np.mean(lengths[~bridge] <= limit)
+    assert shares["None"]["mean"] == np.mean(lengths[~bridge] <= limit)
+    assert list(shares) == ["all", "None", "(1, 1, 2)"]
+
+
+@pytest.mark.parametrize(
+    ("types", "kinds"),
+    [
+        ([(1, 0, 0)], ["all"]),
+        ([(1, 1, 2)], ["all"]),
+        ([(1, 0, 0), (2, 0, 0)], ["all", "length 1", "length 2"]),
+        ([(1, 0, 0), (1, 1, 2)], ["all", "None", "(1, 1, 2)"]),
+        ([(2, 1, 3), (1, 1, 2)], ["all", "(1, 1, 2)", "(2, 1, 3)"]),
+        (
+            [(1, 0, 0), (2, 0, 0), (1, 1, 2)],
+            ["all", "None", "(1, 1, 2)", "length 1", "length 2"],
+        ),
+    ],
+    ids=str,
+)
+def test_a_kind_is_named_where_it_says_something_new(types, kinds):
+    natural = np.array([*types, *types])
+    solved = np.arange(len(natural)) % 2 == 0
+    shares = evaluation.Episodes(natural, len(natural), solved, solved).shares()
+    assert list(shares) == kinds
+    assert shares["all"]["episodes"] == 2 * len(types)
+
+
+def test_puzzles_added_to_an_only_length_count():
+    types = np.array([(1, 1, 2), (1, 0, 0), (1, 0, 0)])
+    episodes = evaluation.Episodes(types, 2, np.array([1, 0, 1]), np.zeros(3))
+    assert episodes.shares()["None"]["episodes"] == 2
+    assert episodes.shares()["all"]["episodes"] == 2
 
 
 def test_episodes_over_several_chunks_stay_in_order(monkeypatch):

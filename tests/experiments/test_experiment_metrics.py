@@ -2,9 +2,12 @@
 
 import io
 import json
+import re
 
+import numpy as np
 import pytest
 
+from tf_relational.experiments.evaluation import Episodes
 from tf_relational.experiments.iteration_metrics import SolvedWindow, iteration_metrics
 from tf_relational.experiments.metrics import MetricsLog, read_metrics, solved_by_type
 from tf_relational.experiments.progress import Progress, duration, share
@@ -98,6 +101,39 @@ def test_a_line_names_its_limit_even_when_there_is_none():
     assert "curriculum/difficulty" not in found
 
 
+class Everything(dict):
+    """A part of an engine's result that has a number under every name."""
+
+    def get(self, name, default=None):
+        return super().get(name, 1.0)
+
+
+def test_every_key_of_a_line_is_explained():
+    rows = re.findall(r"^ *\| (`.*`) \|", MetricsLog.__doc__, re.M)
+    explained = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    types = {"(2,1,3)": 0.5, "(2,0,0)": 0.5}
+    result = {
+        "training_iteration": 3,
+        "frames": {"sampled": 640, "trained": 600, "dropped": 40},
+        "env_runners": Everything(
+            fraction_solved_by_type=types, episodes_by_type=dict.fromkeys(types, 2)
+        ),
+        "learners": {"default_policy": Everything()},
+        **{part: Everything() for part in ("curriculum", "levels", "throughput")},
+    }
+    written = set(iteration_metrics(result, SolvedWindow(), 120, wall_time=2.0))
+    shares = Episodes(np.array([[2, 1, 3], [2, 0, 0], [1, 0, 0]]), 3, np.ones(3), np.ones(3))
+    written |= {f"evaluation/fraction_solved/{kind}" for kind in shares.shares()} - {
+        "evaluation/fraction_solved/all"
+    }
+    written |= {"evaluation/fraction_solved", "evaluation/step_limit"}
+    general = {"(2, 1, 3)": "(a, b, c)", "length 1": "length a", "length 2": "length a",
+               "by_length/2": "by_length/a"}  # fmt: skip
+    for one, name in general.items():
+        written = {key.replace(one, name) for key in written}
+    assert written == explained
+
+
 def test_plain_lines_come_every_30_seconds():
     stream, now = io.StringIO(), [0.0]
     with Progress("run", 1000, stream=stream, clock=lambda: now[0]) as progress:
@@ -124,9 +160,11 @@ def test_time_left_is_told_from_the_speed_since_the_first_metrics():
 def test_words_for_people():
     assert [share(value) for value in (None, 0, 0.08449, 1)] == ["-", ".000", ".084", "1.000"]
     assert [duration(value) for value in (9.4, 309, 3900)] == ["9 s", "5 min 09 s", "1 h 05 min"]
-    assert solved_by_type({"fraction_solved": 0.1, "fraction_solved/None": 0.5}) == {
-        "no bridge": 0.5
-    }
+    found = {"fraction_solved": 0.5, "fraction_solved/None": 0.5}
+    assert solved_by_type(found) == {}  # it would say of all puzzles what "all" says
+    assert solved_by_type({**found, "fraction_solved/(1, 1, 2)": 0.25}) == {
+        "no bridge": 0.5, "bridge (1, 1, 2)": 0.25,
+    }  # fmt: skip
 
 
 def test_the_live_table_holds_what_a_person_watches():

@@ -81,7 +81,7 @@ class Run:
                 found[kind] = name
         lengths = [kind for kind in found if len(kind) == 1]
         if () in found:
-            for kind in lengths if len(lengths) == 1 else [()]:
+            for kind in lengths if len(lengths) < 2 else [()]:
                 del found[kind]
         return dict(sorted(found.items(), key=lambda item: type_order(item[0])))
 

@@ -139,7 +139,7 @@ def print_table(result: dict[str, Any]) -> None:
             str(cells[0]["episodes"]),
             *(f"{share(c['mean'])}\n[{share(c['low'])}, {share(c['high'])}]" for c in cells),
         )
-    Console(width=max(100, Console().width)).print(table)
+    Console(width=max(105, Console().width)).print(table)
 
 
 def _yardsticks(config: Any, levels: Any, natural: int) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class RunDirectory:
     | `checkpoints/agents/<frames>.keras` | the bare model at each evaluation, for curves |
     | `checkpoints/best.keras`, `best.json` | the best evaluated model and its score |
     | `evaluation.json`, `figures/`, `export/` | what the modes of those names wrote |
+    | `evaluation_curve.json` | every kept model's, of `--mode evaluate --checkpoint all` |
     | `result.json` | written once, when training reached its end |
 
     With several seeds, `runs/<experiment>/<time>/seed_<n>/` are such folders; the parent

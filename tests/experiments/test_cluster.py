@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.experiments.processes import ROOT, TIMEOUT
 from tf_relational import experiments
 from tf_relational.experiments.algorithm import check_cores
 from tf_relational.experiments.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[2]
 MANY = dataclasses.replace(experiments.get("boxworld").preset("smoke"), num_env_runners=4000)
 
 
@@ -56,7 +56,7 @@ def test_a_cluster_that_does_not_answer_is_told_before_anything_is_made(scheme, 
     done = subprocess.run(
         [sys.executable, str(ROOT / "run.py"), "--exp", "boxworld", "--out", str(runs)],
         env=os.environ | {"RAY_ADDRESS": address},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     told = " ".join(done.stderr.replace("│", " ").split())
@@ -77,7 +77,7 @@ def worker():
     import tf_relational
     return tf_relational.__file__, sys.path
 
-file, path = ray.get(worker.remote(), timeout=120)
+file, path = ray.get(worker.remote(), timeout=600)
 print(ray.cluster_resources()["CPU"], file, os.environ["OF_THE_NODE"] in path)
 """
 
@@ -94,7 +94,7 @@ def _one_node_cluster(folder, **environment):
             cwd=folder, env=os.environ | environment, stdout=out, stderr=out,
         )  # fmt: skip
     try:
-        for _ in range(240):
+        for _ in range(1200):
             assert node.poll() is None, log.read_text()
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -119,7 +119,7 @@ def test_workers_of_a_cluster_have_the_package_and_their_own_machines_path():
                 env=os.environ
                 | ray
                 | {"RAY_ADDRESS": address, "PYTHONPATH": "", "OF_THE_NODE": f"{folder}/node"},
-                capture_output=True, text=True, timeout=300, check=False,
+                capture_output=True, text=True, timeout=TIMEOUT, check=False,
             )  # fmt: skip
     finally:
         shutil.rmtree(folder, ignore_errors=True)

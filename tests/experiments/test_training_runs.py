@@ -16,6 +16,7 @@ from tf_relational import experiments
 from tf_relational.experiments.command_line import main
 from tf_relational.experiments.config_json import config_to_json
 from tf_relational.experiments.run_directory import RunDirectory, write_json
+from tf_relational.experiments.stopping import StopRequest
 from tf_relational.experiments.training import Training
 
 
@@ -250,12 +251,14 @@ def test_the_best_model_outlives_a_kill_between_evaluation_and_checkpoint(tmp_pa
     assert training.best == 0.88
 
 
-def test_a_checkpoint_follows_every_evaluation(story):
-    folder, seen = story
-    evaluated = [
-        line["frames"] for line in seen["kill"]["lines"] if "evaluation/step_limit" in line
-    ]
-    assert evaluated and seen["kill"]["checkpoint"] >= max(evaluated)
+def test_a_checkpoint_follows_every_evaluation(tmp_path):
+    experiment = experiments.get("bridge_boxworld")
+    values = config_to_json(experiment.preset("smoke"))
+    directory = RunDirectory.create(tmp_path, "bridge_boxworld", "smoke", values)
+    training, stop = Training(experiment, directory), StopRequest(notify=print)
+    assert training.checkpoint_due({"frames": 640, "evaluation/step_limit": None}, 0.0, stop)
+    assert not training.checkpoint_due({"frames": 640}, 0.0, stop)
+    assert training.checkpoint_due({"frames": 640}, training.config.checkpoint_interval, stop)
 
 
 def test_another_backend_is_refused_before_a_folder_is_made(tmp_path):

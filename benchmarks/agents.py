@@ -9,7 +9,7 @@ see the same machine; told are the medians, and each one's ratio to torch.
 
 `--torch` is the Python of an environment that has RLlib and torch:
 
-    python -m venv /tmp/torch && /tmp/torch/bin/pip install "ray[rllib]" torch
+    python -m venv torch-env && torch-env/bin/pip install "ray[rllib]" torch
 """
 
 import argparse
@@ -26,14 +26,11 @@ ENVS, UNROLL = 32, 40
 def measure_rllib(agent, runners, seconds):
     """Of `--engine rllib`, in this process."""
     from benchmarks.timing import best, sustained
-    from tf_relational import quiet
+    from tf_relational.experiments.algorithm import start_ray
 
-    quiet.start()
-    import ray
-
+    start_ray(runners)
     from rllib_configs import bridge_boxworld
 
-    ray.init(logging_level="ERROR", log_to_driver=False, include_dashboard=False)
     config = bridge_boxworld.config(agent, seed=0, num_env_runners=runners)
     algo = config.env_runners(num_envs_per_env_runner=ENVS).build_algo()
     learner, frames = algo.learner_group._learner, ENVS * UNROLL

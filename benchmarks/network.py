@@ -1,11 +1,11 @@
 """How fast the agents' networks are, against the arithmetic they need; what half precision changes.
 
-    python -m benchmarks.network [--batch 42] [--threads 1] [--repeat 20] [--agents ...]
+    python -m benchmarks.network [--batch 42] [--threads 1] [--seconds 3] [--agents ...]
         [--policies float32 mixed_bfloat16]
 
 XLA-compiled, on boards of 7x10 cells; the batch is the learner's slice (2 environments, 20 steps
 and one) by default. The figure is frames per second of processor time, so that work beside it on
-the machine counts as little as it can; the best of `--repeat`. The floor is the count of
+the machine counts as little as it can; the best call within `--seconds`. The floor is the count of
 multiplications below over the rate of a large matrix product, measured in the same run; a gradient
 needs twice the forward's. What a precision changes is told on the same weights and boards.
 """
@@ -13,6 +13,8 @@ needs twice the forward's. What a precision changes is told on the same weights 
 import argparse
 import os
 import time
+
+from benchmarks.timing import best
 
 
 def multiplications(agent, entities=40, size=64, simplicial=48, virtual=2, iterations=2):
@@ -31,25 +33,18 @@ def multiplications(agent, entities=40, size=64, simplicial=48, virtual=2, itera
     return view + iterations * block + head
 
 
-def seconds(call, repeat):
-    """Processor time of the fastest of `repeat` calls after one that compiles."""
-    import numpy as np
-
-    times = []
-    for _ in range(repeat + 1):
-        start = time.process_time()
-        np.asarray(call()[0])
-        times.append(time.process_time() - start)
-    return min(times[1:])
+def fastest(compiled, count, seconds):
+    """`count` per second of processor time of the best call within `seconds`."""
+    return best(lambda: compiled()[0].numpy(), count, seconds, time.process_time)
 
 
-def matrix_rate(repeat, size=1024):
+def matrix_rate(seconds, size=1024):
     """Multiply-adds per second of a large product."""
     import tensorflow as tf
 
     matrix = tf.random.normal((size, size))
     product = tf.function(lambda: [tf.matmul(matrix, matrix)], jit_compile=True)
-    return size**3 / seconds(product, repeat)
+    return fastest(product, size**3, seconds)
 
 
 def distance(outputs, exact):
@@ -68,7 +63,7 @@ def main():
     parser.add_argument("--weights", help="an agent.keras whose outputs are compared (one agent)")
     parser.add_argument("--batch", type=int, default=42)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=3.0)
     options = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -81,7 +76,7 @@ def main():
 
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    rate = matrix_rate(options.repeat)
+    rate = matrix_rate(options.seconds)
     print(f"matrix product: {rate / 1e9:.1f} G multiply-adds/s")
     boards = tf.constant(BoxWorldVectorEnv(options.batch, BRIDGE).reset(seed=0)[0])
     draw = np.random.default_rng(0)
@@ -110,12 +105,12 @@ def main():
             parts = {"forward": (forward, 1), "forward and gradients": (update, 3)}
             for what, (function, times) in parts.items():
                 compiled = tf.function(function, jit_compile=True)
-                took = seconds(compiled, options.repeat) / options.batch
-                floor = times * multiplications(name) / rate
+                speed = fastest(compiled, options.batch, options.seconds)
+                floor = rate / (times * multiplications(name))
                 print(
-                    f"{name:10s} {policy:14s} {what:21s} {1 / took:7,.0f} frames/s, "
+                    f"{name:10s} {policy:14s} {what:21s} {speed:7,.0f} frames/s, "
                     f"{2e-6 * times * multiplications(name):5.1f} MFLOP a frame, "
-                    f"{floor / took:.0%} of the floor's speed",
+                    f"{speed / floor:.0%} of the floor's speed",
                     flush=True,
                 )
             if policy != options.policies[0]:

@@ -5,6 +5,8 @@ An object is an integer below `size` of its set; two objects are the same if the
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 
 from .shapes import HELD_OUT_COLOURS, HEXOMINOES, PENTOMINOES, TRAINING_COLOURS, orientations
@@ -12,7 +14,7 @@ from .shapes import HELD_OUT_COLOURS, HEXOMINOES, PENTOMINOES, TRAINING_COLOURS,
 OTHER_COLOUR, OTHER_SHAPE, BOTH_OTHER = range(3)
 
 
-class ObjectSet:
+class ObjectSet(abc.ABC):
     """Objects to draw from.
 
     Attributes:
@@ -25,10 +27,11 @@ class ObjectSet:
     def __init__(self, name: str, units: np.ndarray, kinds: int):
         self.name, self.units, self.size, self.kinds = name, units, len(units), kinds
 
+    @abc.abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """``[count]`` objects, independent of each other."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def vary(self, objects, rng: np.random.Generator, kind=None) -> np.ndarray:
         """For each of ``[count]`` objects a different one.
 
@@ -37,7 +40,6 @@ class ObjectSet:
             rng: source of all randomness.
             kind: ``[count]`` ints below `kinds`, how to differ; drawn uniformly by default.
         """
-        raise NotImplementedError
 
     def distinct(self, count: int, number: int, rng: np.random.Generator) -> np.ndarray:
         """``[count, number]``: in each row objects that all differ.

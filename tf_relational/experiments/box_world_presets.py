@@ -33,7 +33,6 @@ LAPTOP = {
 SMOKE = {
     **LAPTOP,
     "total_frames": 1_280,
-    "num_env_runners": 0,
     "num_envs": 8,
     "unroll_length": 10,
     "batch_size": 80,
